@@ -16,8 +16,9 @@ import pytest
 
 import compactwire as cw
 from compactwire import cad
+from compactwire.mcp._definitions import ToolError
 from compactwire.mcp._roots import Roots
-from compactwire.mcp._toolbox import Toolbox, ToolError
+from compactwire.mcp._toolbox import Toolbox
 from tests.agents import ROWS, TEXT, needed
 
 needed("mcp_types")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from compactwire.mcp import _roots
+from compactwire.mcp import _folder
 from compactwire.mcp._roots import MAX_FILE, PathError, Roots
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs FIFOs, links and /proc")
@@ -47,9 +47,9 @@ def place(tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def openat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether entries are opened from the descriptor of their folder; Windows cannot."""
-    if request.param and not _roots._OPENAT:
+    if request.param and not _folder._OPENAT:
         pytest.skip("NOT RUN: the system has no openat")
-    monkeypatch.setattr(_roots, "_OPENAT", request.param)
+    monkeypatch.setattr(_folder, "_OPENAT", request.param)
     return bool(request.param)
 
 
@@ -169,7 +169,7 @@ def test_a_folder_that_becomes_a_link_gets_no_file(
 
 @POSIX
 def test_a_root_that_is_moved_away_is_not_replaced_by_another(place: Place) -> None:
-    if not _roots._OPENAT:
+    if not _folder._OPENAT:
         pytest.skip("NOT RUN: the system has no openat")
     place.root.rename(place.root.parent / "moved")
     place.outside.rename(place.root)
@@ -182,6 +182,7 @@ def test_only_regular_files_are_read(place: Place) -> None:
     assert "fifo is not a regular file" in refused(place.roots.read, "fifo")
     assert "inner is a folder" in refused(place.roots.read, "inner")
     assert ". is a folder" in refused(place.roots.read, ".")
+    assert "/ is a folder" in refused(Roots(["/"]).read, "/")
     assert "no such file" in refused(place.roots.read, "none")
     assert "a part of the path is not a folder" in refused(place.roots.read, "a.json/b")
     devices = Roots(["/dev"])
@@ -199,7 +200,7 @@ def test_a_file_that_becomes_a_fifo_does_not_block(
     (place.root / "a.json").unlink()
     os.mkfifo(place.root / "a.json")
     # What was a file when it was looked at is a FIFO when it is opened.
-    monkeypatch.setattr(_roots._Folder, "stat", lambda self, name: regular)
+    monkeypatch.setattr(_folder.Folder, "stat", lambda self, name: regular)
     assert "is not a regular file" in refused(place.roots.read, "a.json")
 
 
@@ -291,7 +292,7 @@ def test_a_failed_write_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyP
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_roots._Folder, "rename", full)
+    monkeypatch.setattr(_folder.Folder, "rename", full)
     assert refused(roots.write, "a.json", b"x") == "to: a.json: no space left on device"
     assert (place.root / "a.json").read_bytes() == b"[1]"
     assert place.left() == []

@@ -15,8 +15,9 @@ import compactwire as cw
 from compactwire import cad, claims
 from compactwire.cli import main
 from compactwire.mcp import _toolbox
+from compactwire.mcp._definitions import MAX_TEXT, TOOLS, ToolError
 from compactwire.mcp._roots import MAX_FILE, Roots
-from compactwire.mcp._toolbox import MAX_TEXT, Toolbox, ToolError
+from compactwire.mcp._toolbox import Toolbox
 
 ROWS = [{"id": n, "state": "open", "kind": "task"} for n in range(40)]
 TEXT = json.dumps(ROWS, indent=2)
@@ -352,7 +353,7 @@ def test_the_definitions_are_short(roots: bool, tools: Toolbox) -> None:
 
 
 def test_the_description_of_the_cad_tool_has_every_opcode_and_an_example() -> None:
-    (short,) = (one["description"] for one in _toolbox.TOOLS if one["name"] == "create_cad_compact")
+    (short,) = (one["description"] for one in TOOLS if one["name"] == "create_cad_compact")
     words = set(re.findall(r"\b[A-Z]+\b", cad.TOOL["description"])) - {"CAD", "E"}
     assert words <= set(re.findall(r"\b[A-Z]+\b", short))
     assert cad.create_cad_compact(short.split("hole:\n")[1])["ok"]

@@ -94,10 +94,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._spans": set(),
     "mcp._stdio": {"mcp._relay"},
     "mcp._claims": {"_core.claims", "_texts", "mcp._roots"},
-    "mcp._roots": {"_texts"},
-    "mcp._serve": {"_core", "mcp._roots", "mcp._stdio", "mcp._toolbox"},
+    "mcp._definitions": {"_texts"},
+    "mcp._folder": set(),
+    "mcp._roots": {"_texts", "mcp._folder"},
+    "mcp._serve": {"_core"}
+    | {f"mcp.{name}" for name in ("_definitions", "_roots", "_stdio", "_toolbox")},
     "mcp._toolbox": {"_cad_tool", "_core", "_texts", "cad", "errors", "gcf"}
-    | {"mcp._claims", "mcp._roots"},
+    | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {

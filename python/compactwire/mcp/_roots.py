@@ -2,49 +2,31 @@
 
 A path is resolved with its links first. The result must lie below a root, and is then opened entry
 by entry from the root's descriptor, without following links: a link that is put in the place of a
-folder or file in between makes the call fail. A system without `openat` (Windows) compares the file
-that was opened with the one that the path names afterwards.
+folder or file in between makes the call fail.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import functools
-import operator
 import os
 import stat
 from pathlib import PurePath
 
 from .._texts import one_line, short_line
+from ._folder import READ, REPLACE, open_root, path_of, walk, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+
+    from ._folder import Folder
 
 __all__ = ["MAX_FILE", "PathError", "Roots"]
 
 MAX_FILE = 16 << 20
 _MAX_PATH = 4_096
 
-_OPENAT = hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.unlink, os.link} <= os.supports_dir_fd
-
-
-def _flags(*names: str) -> int:
-    """These flags of `open`, as far as the system has them."""
-    return functools.reduce(operator.or_, (getattr(os, name, 0) for name in names))
-
-
-_COMMON = _flags("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
-# A FIFO must not block, and a terminal must not become that of the process.
-_READ = os.O_RDONLY | _COMMON | _flags("O_NONBLOCK", "O_NOCTTY")
-_REPLACE = os.O_WRONLY | _COMMON | _flags("O_NONBLOCK", "O_NOCTTY")
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON
-# Passing through a folder needs no permission to list it.
-_THROUGH = _COMMON | _flags("O_DIRECTORY", "O_PATH" if hasattr(os, "O_PATH") else "O_RDONLY")
-
-_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP}
 _ADVICE = {
     errno.EEXIST: "exists already; name another file, or ask the user for --overwrite",
     errno.ELOOP: "is a link in a circle, or became a link while it was opened",
@@ -55,52 +37,6 @@ _ADVICE = {
 
 class PathError(ValueError):
     """A path cannot be used; the message names the argument, the path, and what to do."""
-
-
-class _Folder:
-    """An open folder, or its resolved path where the system cannot open entries of a folder."""
-
-    def __init__(self, path: str, descriptor: int | None) -> None:
-        self.path = path
-        self.descriptor = descriptor
-        self._at: dict[str, Any] = {} if descriptor is None else {"dir_fd": descriptor}
-
-    def _name(self, name: str) -> str:
-        return os.path.join(self.path, name) if self.descriptor is None else name  # noqa: PTH118
-
-    def open(self, name: str, flags: int) -> int:
-        return os.open(self._name(name), flags, 0o666, **self._at)
-
-    def stat(self, name: str) -> os.stat_result:
-        return os.stat(self._name(name), follow_symlinks=False, **self._at)  # noqa: PTH116
-
-    def unlink(self, name: str) -> None:
-        os.unlink(self._name(name), **self._at)
-
-    def rename(self, old: str, new: str, *, replace: bool) -> None:
-        """Give a file another name, which must be free unless `replace` is true."""
-        source, target = self._name(old), self._name(new)
-        both: dict[str, Any] = {}
-        if self._at:
-            both = {"src_dir_fd": self.descriptor, "dst_dir_fd": self.descriptor}
-        if not replace:
-            try:
-                os.link(source, target, **both)
-            except OSError as error:
-                if error.errno not in _NO_LINKS:
-                    raise
-                # A file system without hard links: an empty file holds the name.
-                os.close(self.open(new, _CREATE))
-            else:
-                return
-        os.replace(source, target, **both)  # noqa: PTH105
-
-    def check(self, name: str, found: os.stat_result) -> None:
-        """Raise unless an opened file is the entry of this name in the folder of this path."""
-        if self.descriptor is None and not (
-            os.path.realpath(self.path) == self.path and os.path.samestat(found, self.stat(name))
-        ):
-            raise OSError(errno.ELOOP, "changed while it was opened")
 
 
 class Roots:
@@ -121,12 +57,12 @@ class Roots:
 
     def __init__(self, paths: Iterable[str] = (), *, overwrite: bool = False) -> None:
         self._overwrite = overwrite
-        self._roots: list[_Folder] = []
+        self._roots: list[Folder] = []
         for path in paths:
             real = os.path.realpath(path, strict=True)
             if not os.path.isdir(real):  # noqa: PTH112
                 raise NotADirectoryError(errno.ENOTDIR, "a root must be a folder", path)
-            self._roots.append(_Folder(real, os.open(real, _THROUGH) if _OPENAT else None))
+            self._roots.append(open_root(real))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -168,7 +104,7 @@ class Roots:
         """
         opened = self._opened_folder if folder else self._opened
         with opened(path, argument) as descriptor:
-            own = None if descriptor is None else _path_of(descriptor)
+            own = None if descriptor is None else path_of(descriptor)
             yield own or os.path.realpath(self._absolute(path, argument))
 
     def write(self, path: str, data: bytes, argument: str = "to") -> None:
@@ -185,11 +121,11 @@ class Roots:
             raise PathError(f"{argument}: {shown} is hidden; name a file without a leading dot")
         if any(one_line(part) != part or (os.name == "nt" and ":" in part) for part in parts):
             raise PathError(f"{argument}: {shown} has control characters; name another file")
-        with _explained(path, argument), _walk(root, parts[:-1]) as folder:
+        with _explained(path, argument), walk(root, parts[:-1]) as folder:
             mode = self._replaced(folder, parts[-1], shown, argument)
-            _write(folder, parts[-1], data, mode)
+            write(folder, parts[-1], data, mode)
 
-    def _replaced(self, folder: _Folder, name: str, shown: str, argument: str) -> int | None:
+    def _replaced(self, folder: Folder, name: str, shown: str, argument: str) -> int | None:
         """The mode of the file that will be replaced; None if there is none."""
         try:
             found = folder.stat(name)
@@ -199,7 +135,7 @@ class Roots:
         if not self._overwrite:
             raise FileExistsError(errno.EEXIST, "exists")
         # A user who may not write the file must not replace it either.
-        os.close(folder.open(name, _REPLACE))
+        os.close(folder.open(name, REPLACE))
         return stat.S_IMODE(found.st_mode)
 
     @contextlib.contextmanager
@@ -209,10 +145,10 @@ class Roots:
         shown = _shown(path)
         with contextlib.ExitStack() as stack:
             with _explained(path, argument):
-                folder = stack.enter_context(_walk(root, parts[:-1]))
+                folder = stack.enter_context(walk(root, parts[:-1]))
                 # Some devices act when they are opened.
                 _must_be_regular(folder.stat(parts[-1]), shown, argument)
-                descriptor = folder.open(parts[-1], _READ)
+                descriptor = folder.open(parts[-1], READ)
                 stack.callback(os.close, descriptor)
                 found = os.fstat(descriptor)
                 folder.check(parts[-1], found)
@@ -229,7 +165,7 @@ class Roots:
         root, parts = self._place(path, argument)
         with contextlib.ExitStack() as stack:
             with _explained(path, argument):
-                folder = stack.enter_context(_walk(root, parts))
+                folder = stack.enter_context(walk(root, parts))
             yield folder.descriptor
 
     def _absolute(self, path: str, argument: str) -> str:
@@ -245,7 +181,7 @@ class Roots:
             )
         return os.path.join(self._roots[0].path, path)  # noqa: PTH118
 
-    def _place(self, path: str, argument: str) -> tuple[_Folder, list[str]]:
+    def _place(self, path: str, argument: str) -> tuple[Folder, list[str]]:
         """The root that a path lies below, and the names from there, without links."""
         absolute = self._absolute(path, argument)
         # A link that changes meanwhile is an error even here.
@@ -254,55 +190,11 @@ class Roots:
         for root in sorted(self._roots, key=lambda root: -len(root.path)):
             start = os.path.join(root.path, "")  # noqa: PTH118
             if os.path.normcase(real).startswith(os.path.normcase(start)):
-                return root, list(PurePath(real[len(start) :]).parts)
+                return root, list(PurePath(real[len(start) :]).parts) or ["."]
             if real == root.path:
                 return root, ["."]
         roots = ", ".join(map(_shown, self.paths))
         raise PathError(f"{argument}: {_shown(path)} is not below a root; the roots are {roots}")
-
-
-@contextlib.contextmanager
-def _walk(root: _Folder, parts: list[str]) -> Iterator[_Folder]:
-    """Open the folder at these names below the root, without following links."""
-    path = os.path.normpath(os.path.join(root.path, *parts))  # noqa: PTH118
-    if root.descriptor is None:
-        yield _Folder(path, None)
-        return
-    descriptor = os.open(".", _THROUGH, dir_fd=root.descriptor)
-    try:
-        for part in parts:
-            deeper = os.open(part, _THROUGH, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = deeper
-        yield _Folder(path, descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _path_of(descriptor: int) -> str | None:
-    """A path of an open file; None where the system has none."""
-    path = f"/proc/self/fd/{descriptor}"
-    try:
-        same = os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
-    except OSError:
-        return None
-    return path if same else None
-
-
-def _write(folder: _Folder, name: str, data: bytes, mode: int | None) -> None:
-    """Write a temporary file, and give it the name once it is complete."""
-    temporary = f".compactwire-{os.urandom(8).hex()}"
-    descriptor = folder.open(temporary, _CREATE)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            folder.check(temporary, os.fstat(descriptor))
-            file.write(data)
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(descriptor, mode)
-        folder.rename(temporary, name, replace=mode is not None)
-    finally:
-        with contextlib.suppress(OSError):
-            folder.unlink(temporary)
 
 
 def _must_be_regular(found: os.stat_result, shown: str, argument: str) -> None:

@@ -17,8 +17,9 @@ import threading
 from typing import Any
 
 from .._core import __version__
+from ._definitions import ToolError
 from ._stdio import _lines, _TooLongError, _write
-from ._toolbox import Toolbox, ToolError
+from ._toolbox import Toolbox
 
 try:
     import anyio

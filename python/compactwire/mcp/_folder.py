@@ -1,0 +1,133 @@
+"""Open folders, whose entries are opened without following links.
+
+A system without `openat` (Windows) opens them by path, and compares what was opened with what the
+path names afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import operator
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["READ", "REPLACE", "Folder", "open_root", "path_of", "walk", "write"]
+
+_OPENAT = hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.unlink, os.link} <= os.supports_dir_fd
+
+
+def _flags(*names: str) -> int:
+    """These flags of `open`, as far as the system has them."""
+    return functools.reduce(operator.or_, (getattr(os, name, 0) for name in names))
+
+
+_COMMON = _flags("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
+# A FIFO must not block, and a terminal must not become that of the process.
+READ = os.O_RDONLY | _COMMON | _flags("O_NONBLOCK", "O_NOCTTY")
+REPLACE = os.O_WRONLY | _COMMON | _flags("O_NONBLOCK", "O_NOCTTY")
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON
+# Passing through a folder needs no permission to list it.
+_THROUGH = _COMMON | _flags("O_DIRECTORY", "O_PATH" if hasattr(os, "O_PATH") else "O_RDONLY")
+
+_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+class Folder:
+    """An open folder, or its resolved path where the system cannot open entries of a folder."""
+
+    def __init__(self, path: str, descriptor: int | None) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self._at: dict[str, Any] = {} if descriptor is None else {"dir_fd": descriptor}
+
+    def _name(self, name: str) -> str:
+        return os.path.join(self.path, name) if self.descriptor is None else name  # noqa: PTH118
+
+    def open(self, name: str, flags: int) -> int:
+        return os.open(self._name(name), flags, 0o666, **self._at)
+
+    def stat(self, name: str) -> os.stat_result:
+        return os.stat(self._name(name), follow_symlinks=False, **self._at)  # noqa: PTH116
+
+    def unlink(self, name: str) -> None:
+        os.unlink(self._name(name), **self._at)
+
+    def rename(self, old: str, new: str, *, replace: bool) -> None:
+        """Give a file another name, which must be free unless `replace` is true."""
+        source, target = self._name(old), self._name(new)
+        both: dict[str, Any] = {}
+        if self._at:
+            both = {"src_dir_fd": self.descriptor, "dst_dir_fd": self.descriptor}
+        if not replace:
+            try:
+                os.link(source, target, **both)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                # A file system without hard links: an empty file holds the name.
+                os.close(self.open(new, _CREATE))
+            else:
+                return
+        os.replace(source, target, **both)  # noqa: PTH105
+
+    def check(self, name: str, found: os.stat_result) -> None:
+        """Raise unless an opened file is the entry of this name in the folder of this path."""
+        if self.descriptor is None and not (
+            os.path.realpath(self.path) == self.path and os.path.samestat(found, self.stat(name))
+        ):
+            raise OSError(errno.ELOOP, "changed while it was opened")
+
+
+def open_root(path: str) -> Folder:
+    """Open the folder at a resolved path."""
+    return Folder(path, os.open(path, _THROUGH) if _OPENAT else None)
+
+
+@contextlib.contextmanager
+def walk(root: Folder, parts: list[str]) -> Iterator[Folder]:
+    """Open the folder at these names below the root, without following links."""
+    path = os.path.normpath(os.path.join(root.path, *parts))  # noqa: PTH118
+    if root.descriptor is None:
+        yield Folder(path, None)
+        return
+    descriptor = os.open(".", _THROUGH, dir_fd=root.descriptor)
+    try:
+        for part in parts:
+            deeper = os.open(part, _THROUGH, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = deeper
+        yield Folder(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def path_of(descriptor: int) -> str | None:
+    """A path of an open file; None where the system has none."""
+    path = f"/proc/self/fd/{descriptor}"
+    try:
+        same = os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
+    except OSError:
+        return None
+    return path if same else None
+
+
+def write(folder: Folder, name: str, data: bytes, mode: int | None) -> None:
+    """Write a temporary file, and give it the name once it is complete."""
+    temporary = f".compactwire-{os.urandom(8).hex()}"
+    descriptor = folder.open(temporary, _CREATE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            folder.check(temporary, os.fstat(descriptor))
+            file.write(data)
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+        folder.rename(temporary, name, replace=mode is not None)
+    finally:
+        with contextlib.suppress(OSError):
+            folder.unlink(temporary)
