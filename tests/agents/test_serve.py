@@ -308,15 +308,15 @@ def test_a_line_without_an_end_ends_the_server() -> None:
     code, answers, error = served(data)
     assert code == 1
     assert set(answers) == {0, 1}
-    assert error == "compactwire: the host sent a message of more than 8,388,608 bytes\n"
+    assert error == "compactwire: the host sent a message of more than 16,777,216 bytes\n"
 
 
 def test_the_longest_text_with_every_character_escaped_is_read() -> None:
-    text = "\\u0041" * (1 << 20)
+    text = "\\ud83d\\ude00" * (1 << 20)
     line = json.dumps(call(1, text="?")).replace("?", text).encode() + b"\n"
     code, answers, _ = served(lines(*BEGIN) + line)
     assert code == 0
-    assert answers[1]["result"]["content"][0]["text"] == "A" * (1 << 20)
+    assert answers[1]["result"]["content"][0]["text"] == "\U0001f600" * (1 << 20)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="NOT RUN: needs /dev/full")
@@ -360,23 +360,32 @@ def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:
     assert "error" not in answers[3]
 
 
-def test_the_host_is_not_read_while_too_many_requests_are_open() -> None:
+@pytest.mark.parametrize(
+    "busy",
+    [
+        {str(number): 1 for number in range(_serve._MAX_OPEN)},
+        {"7": _serve._MAX_OPEN_BYTES},
+    ],
+    ids=["many", "large"],
+)
+def test_the_host_is_not_read_while_too_much_is_open(busy: dict[str, int]) -> None:
     class Sent(list[Any]):
         async def send(self, item: Any) -> None:
             self.append(item)
 
     async def run() -> None:
         connection, sent = _serve._Connection(lambda _: None), Sent()
-        connection._open = {str(number) for number in range(_serve._MAX_OPEN)}
+        connection._open = dict(busy)
         message = connection._parsed(lines(call(1_000, text="a")))
         cancel = {"method": "notifications/cancelled", "params": {"requestId": 7}}
         async with anyio.create_task_group() as group:
-            group.start_soon(connection._pass_on, message, sent)
+            group.start_soon(connection._pass_on, message, 1, sent)
             await anyio.sleep(20 * _serve._POLL)
             assert sent == []
             # Others pass, and a cancelled request makes room for another.
             cancelled = connection._parsed(lines({"jsonrpc": "2.0", **cancel}))
-            await connection._pass_on(cancelled, sent)
+            await connection._pass_on(cancelled, 1, sent)
         assert [one.message for one in sent] == [cancelled, message]
+        assert connection._open["1000"] == 1
 
     asyncio.run(run())

@@ -41,12 +41,12 @@ __all__ = ["make_server", "serve_stdio"]
 
 _STDIN, _STDOUT = 0, 1
 
-# A text of the longest length, each of its characters escaped, and what is around it.
-_MAX_MESSAGE = 8 << 20
+# A text of the longest length, each of its characters two escapes, and what is around it.
+_MAX_MESSAGE = 16 << 20
 # Calls that run at once, each of which may need memory of several times its input.
 _AT_ONCE = 2
-# Requests without an answer from which on the host is not read.
-_MAX_OPEN = 128
+# Requests without an answer, and their bytes, from which on the host is not read.
+_MAX_OPEN, _MAX_OPEN_BYTES = 128, 16 << 20
 # Seconds for open requests to be answered after the host closed its side.
 _GRACE = 5.0
 _POLL = 0.01
@@ -106,7 +106,7 @@ class _Connection:
     def __init__(self, warn: Callable[[str], object]) -> None:
         self._warn = warn
         # Ids as text: a host may cancel the request 1 as "1".
-        self._open: set[str] = set()
+        self._open: dict[str, int] = {}
         self._said: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failed = False
 
@@ -135,7 +135,7 @@ class _Connection:
             for line in _lines(_STDIN, _MAX_MESSAGE):
                 message = self._parsed(line)
                 if message is not None:
-                    passed = self._pass_on(message, to_server)
+                    passed = self._pass_on(message, len(line), to_server)
                     asyncio.run_coroutine_threadsafe(passed, loop).result()
         except _TooLongError:
             self._failed = True
@@ -158,15 +158,20 @@ class _Connection:
             self._warn(f"the host sent a line of {len(line):,} bytes that is no JSON-RPC message")
             return None
 
-    async def _pass_on(self, message: Any, to_server: Any) -> None:
+    async def _pass_on(self, message: Any, size: int, to_server: Any) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            while len(self._open) >= _MAX_OPEN:
+            while self._busy():
                 await anyio.sleep(_POLL)
-            self._open.add(str(message.id))
+            self._open[str(message.id)] = size
         elif getattr(message, "method", None) == "notifications/cancelled":
             # A request that is cancelled is not answered.
-            self._open.discard(str((message.params or {}).get("requestId")))
+            self._open.pop(str((message.params or {}).get("requestId")), None)
         await to_server.send(SessionMessage(message))
+
+    def _busy(self) -> bool:
+        # A copy, because another thread takes out what is answered.
+        sizes = list(self._open.values())
+        return len(sizes) >= _MAX_OPEN or sum(sizes) >= _MAX_OPEN_BYTES
 
     async def _close(self, to_server: Any) -> None:
         """Let the server end, once what the host asked is answered."""
@@ -193,4 +198,4 @@ class _Connection:
                 with contextlib.suppress(RuntimeError):  # The loop has ended.
                     loop.call_soon_threadsafe(cancel)
                 return
-            self._open.discard(str(getattr(said, "id", None)))
+            self._open.pop(str(getattr(said, "id", None)), None)
