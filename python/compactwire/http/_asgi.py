@@ -1,0 +1,217 @@
+"""The ASGI middleware: reads coded requests, and codes answers whose length is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ._protocol import CREDENTIALS, Headers, Options, RefusalError, values
+from ._server import Server, Turn, refusal
+from ._threads import run
+
+if TYPE_CHECKING:
+    from ..savings import Saving
+
+# The names of ASGI.
+_Message = Any
+_Receive = Callable[[], Any]
+_Send = Callable[[_Message], Any]
+
+
+class CompactASGI:
+    """An ASGI application whose clients send of each body only what is new, if they know how.
+
+    Clients without `compact_transport` notice nothing. The application gets every body byte for
+    byte, with the headers that a plain request would have. Sessions are in the memory of this
+    process: see `docs/http.md` for servers of several processes.
+
+    Parameters
+    ----------
+    app : callable
+        The ASGI application.
+    max_sessions : int
+        How many sessions are kept. The least recently used is forgotten first.
+    idle_s : float
+        After how many seconds without a request a session is forgotten.
+    max_size : int
+        The largest body in bytes; larger ones are sent plain. Each session keeps bodies of at most
+        twice this size.
+    max_memory : int
+        The bytes that all sessions together may take. The least recently used are forgotten first.
+    lanes : int
+        How many requests of one client may be coded at once, from 1 to 64; others are sent plain.
+    credentials : iterable of str
+        The headers that say who a client is. A session belongs to one value of them.
+    on_saving : callable, optional
+        Called with a `compactwire.savings.Saving` for each body that was looked at, in bytes.
+
+    Raises
+    ------
+    TypeError, OptionError
+        An option has another type, or a value that is not allowed.
+
+    Examples
+    --------
+    >>> async def app(scope, receive, send): ...
+    >>> app = CompactASGI(app, max_sessions=1_000)
+
+    Source: an extension of this package.
+    """
+
+    def __init__(
+        self,
+        app: Callable[..., Any],
+        *,
+        max_sessions: int = 256,
+        idle_s: float = 600.0,
+        max_size: int = 16_777_216,
+        max_memory: int = 268_435_456,
+        lanes: int = 4,
+        credentials: Iterable[str] = CREDENTIALS,
+        on_saving: Callable[[Saving], object] | None = None,
+    ) -> None:
+        if not callable(app):
+            raise TypeError(f"app must be an ASGI application, not {type(app).__name__}")
+        options = Options(
+            max_sessions=max_sessions,
+            idle_s=idle_s,
+            max_size=max_size,
+            max_memory=max_memory,
+            credentials=credentials,
+            on_saving=on_saving,
+        )
+        self._app = app
+        self._server = Server(options, lanes)
+
+    async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
+        """Serve a connection."""
+        turn = None
+        if scope["type"] == "http":
+            turn = self._server.begin(scope["method"], _text(scope["headers"]))
+        if turn is None:
+            await self._app(scope, receive, send)
+            return
+        size = None
+        if turn.coded:
+            try:
+                coded = await _read(receive, self._server.options.max_size)
+                if coded is None:
+                    return
+                body = await run(len(coded) + turn.weight, turn.body, coded)
+            except RefusalError as refused:
+                await _refuse(send, refused)
+                return
+            size, receive = len(body), _Body(body, receive).receive
+        scope = {**scope, "headers": _raw(turn.request_headers(size))}
+        answer = _Answer(turn, send)
+        await self._app(scope, receive, answer.send)
+        await answer.flush()
+
+
+class _Body:
+    """The decoded body, and after it what the server says."""
+
+    def __init__(self, body: bytes, receive: _Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def receive(self) -> _Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+class _Answer:
+    """Holds an answer back until its body is known, if it may be coded."""
+
+    def __init__(self, turn: Turn, send: _Send) -> None:
+        self._turn, self._send = turn, send
+        self._start: _Message = None
+        self._left = 0
+        self._parts: list[bytes] = []
+
+    async def send(self, message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            await self._begin(message)
+        elif self._start is None:
+            await self._send(message)
+        elif message["type"] == "http.response.body":
+            await self._add(message)
+        else:
+            await self.flush()
+            await self._send(message)
+
+    async def _begin(self, start: _Message) -> None:
+        headers = _text(start.get("headers", ()))
+        if self._turn.may_code(start["status"], headers) and not start.get("trailers"):
+            self._start = start
+            self._left = int(values(headers, "content-length")[0])
+            return
+        headers = self._turn.plain(start["status"], headers)
+        await self._send({**start, "headers": _raw(headers)})
+
+    async def _add(self, message: _Message) -> None:
+        part = bytes(message.get("body", b""))
+        if part:
+            self._parts.append(part)
+        self._left -= len(part)
+        more = message.get("more_body", False)
+        if more and self._left >= 0:
+            return
+        if self._left:
+            # It has not the length that it said: the server knows what to do.
+            await self.flush(more=more)
+            return
+        start, self._start = self._start, None
+        body, headers = b"".join(self._parts), _text(start["headers"])
+        self._parts = []
+        weight = len(body) + self._turn.weight
+        headers, body = await run(weight, self._turn.answer, start["status"], headers, body)
+        await self._send({**start, "headers": _raw(headers)})
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def flush(self, *, more: bool = True) -> None:
+        """Send what was held back as it is."""
+        if self._start is None:
+            return
+        start, self._start = self._start, None
+        headers = self._turn.plain(start["status"], _text(start["headers"]))
+        await self._send({**start, "headers": _raw(headers)})
+        body = b"".join(self._parts)
+        if body or not more:
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _read(receive: _Receive, limit: int) -> bytes | None:
+    """A coded body, which is never longer than what it stands for; None if the client has gone."""
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise RefusalError(413, "size")
+        parts.append(part)
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+async def _refuse(send: _Send, refused: RefusalError) -> None:
+    headers, body = refusal(refused)
+    start = {"type": "http.response.start", "status": refused.status, "headers": _raw(headers)}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})
+
+
+def _text(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    return [
+        (bytes(name).lower().decode("latin-1"), bytes(value).decode("latin-1"))
+        for name, value in headers
+    ]
+
+
+def _raw(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]

@@ -1,0 +1,341 @@
+"""The client's side: which lane a request takes, what is sent, and what an answer means."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal
+
+from ..errors import InvalidFormat
+from ._header import NAME, Header, read
+from ._protocol import MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
+from ._table import Table
+
+Step = Literal["again", "plain", "coded"]
+"""What follows an answer: another attempt, or its body is read as it is, or decoded."""
+
+_CREDIT = 3
+# A server decides how many lanes a session has.
+_MAX_LANES = 64
+_MAX_ORIGINS = 1_024
+# Answers of an application that does not know the coding.
+_NOT_UNDERSTOOD = (400, 415, 422)
+_BLOCK = 4_096
+
+
+class _Origin:
+    """What a server was like. One that only refuses is left alone for a while."""
+
+    size = 0
+
+    def __init__(self, off_until: float = 0.0) -> None:
+        self.offers, self.credit, self.off_until = 0, _CREDIT, off_until
+
+
+class Client:
+    """The sessions of one transport, safe for several threads."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._lock = threading.Lock()
+        self._offering: set[bytes] = set()
+        self._sessions: Table[bytes, Lanes] = Table(
+            most=options.max_sessions,
+            idle_s=options.idle_s,
+            memory=options.max_memory,
+            clock=options.clock,
+        )
+        self._origins: Table[str, _Origin] = Table(
+            most=_MAX_ORIGINS, idle_s=float("inf"), memory=0, clock=options.clock
+        )
+
+    def begin(
+        self, origin: str, headers: Headers, body: bytes | None, target: str = ""
+    ) -> Exchange:
+        """Begin with a request to a target, whose body is None if it is not known yet."""
+        key = self.options.owner(headers, origin, *values(headers, "host"))
+        return Exchange(self, origin, key, headers, body, target)
+
+    def claim(self, key: bytes, origin: str, body: bytes, target: str) -> tuple[Lanes, int] | str:
+        """A session and a lane of it that is free; or why there is none."""
+        with self._lock:
+            session = self._sessions.get(key)
+            if session is None or self._is_off(origin):
+                return "no-session"
+            number = _best(session.lanes, body, target)
+            if number is None:
+                return "busy"
+            lane = session.use(number)
+            lane.busy, lane.target = True, target
+            return session, number
+
+    def restart(self, session: Lanes, number: int) -> None:
+        """Begin a lane anew that is in use."""
+        with self._lock:
+            session.restart(number)
+
+    def release(self, session: Lanes, number: int, *, whole: bool) -> None:
+        """Free a lane. If the exchange is not whole, it is unknown what the server has got."""
+        with self._lock:
+            if not whole:
+                session.restart(number)
+            session.lanes[number].busy = False
+            session.trim()
+            self._sessions.trim()
+
+    def offer(self, key: bytes, origin: str) -> bool:
+        """Whether to offer a session now. One offer of each user is under way at a time."""
+        with self._lock:
+            known = self._sessions.get(key) is not None
+            if known or key in self._offering or self._is_off(origin):
+                return False
+            self._offering.add(key)
+            return True
+
+    def offered(self, key: bytes, origin: str, answer: Header | None) -> None:
+        """An offer was answered, by a session or not; None if it is unknown what it led to."""
+        with self._lock:
+            self._offering.discard(key)
+            if answer is None:
+                return
+            if answer.session and answer.lanes:
+                self._state(origin).offers = 0
+                lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
+                limit = min(self.options.max_size, answer.size or self.options.max_size)
+                self._sessions.put(key, Lanes(answer.session, limit, lanes))
+                return
+            self._state(origin).offers += 1
+            if self._state(origin).offers >= _CREDIT:
+                self._switch_off(origin)
+
+    def accepted(self, origin: str) -> None:
+        """A coded request was accepted."""
+        with self._lock:
+            state = self._state(origin)
+            state.credit = min(state.credit + 1, _CREDIT)
+
+    def failed(self, origin: str, *, cost: int = 1) -> None:
+        """A coded request was not accepted."""
+        with self._lock:
+            state = self._state(origin)
+            state.credit -= cost
+            if state.credit <= 0:
+                self._switch_off(origin)
+
+    def forget(self, key: bytes, session: Lanes) -> None:
+        """Forget a session, so that the next request offers a new one."""
+        with self._lock:
+            self._sessions.drop(key, session)
+
+    def _state(self, origin: str) -> _Origin:
+        state = self._origins.get(origin)
+        if state is None:
+            state = _Origin()
+            self._origins.put(origin, state)
+        return state
+
+    def _is_off(self, origin: str) -> bool:
+        return self._state(origin).off_until > self.options.clock()
+
+    def _switch_off(self, origin: str) -> None:
+        self._origins.put(origin, _Origin(self.options.clock() + self.options.idle_s))
+
+
+class Exchange:
+    """One request, until its answer is known.
+
+    `attempt` and `answered` alternate while `answered` returns "again"; `decode` follows "coded".
+    Call `close` in any case.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        origin: str,
+        key: bytes,
+        headers: Headers,
+        body: bytes | None,
+        target: str,
+    ) -> None:
+        self._client, self._origin, self._key = client, origin, key
+        self._headers, self._body, self._target = headers, body, target
+        self.weight = len(body or b"")
+        """The bytes that its work depends on."""
+        self._may_code = True
+        self._refused_once = self._offering = self._coded = self._whole = False
+        self._held: tuple[Lanes, int] | None = None
+        self._lane = Lane()
+        self._answer = Header()
+        self._sent = 0
+        self._reason = ""
+
+    def attempt(self) -> tuple[str, bytes | None]:
+        """The header to send, if any, and the coded body; None for the body as it is."""
+        coded = self._code() if self._may_code else None
+        self._coded = coded is not None
+        self._sent += len((self._body or b"") if coded is None else coded)
+        if self._held is None:
+            self._offering = self._client.offer(self._key, self._origin)
+            return str(Header(offer=self._offering)), None
+        session, number = self._held
+        lane = self._lane
+        header = Header(
+            session=session.id,
+            lane=number,
+            seq=lane.seq,
+            got=lane.answered,
+            coded=self._coded,
+            new=lane.fresh,
+        )
+        return str(header), coded
+
+    def _code(self) -> bytes | None:
+        """Take a lane, and code the body with it."""
+        body = self._body
+        if self._held is None:
+            claimed = self._client.claim(self._key, self._origin, body or b"", self._target)
+            if isinstance(claimed, str):
+                self._reason = claimed
+                return None
+            self._held = claimed
+        session, number = self._held
+        lane = self._lane = session.lanes[number]
+        lane.seq += 1
+        if body is None:
+            return None
+        options = self._client.options
+        self._reason = options.why_plain(self._headers, len(body), session.limit)
+        if self._reason:
+            return None
+        coded, requests, self._reason = options.code(lane.requests, body)
+        if coded is not None:
+            lane.requests, lane.request_size, lane.body = requests, len(body), body
+        return coded
+
+    def answered(self, status: int, headers: Headers) -> Step:
+        """What follows an answer with this status and these headers."""
+        answer = self._answer = read(values(headers, NAME)) or Header()
+        if self._held is None:
+            if self._offering:
+                # An error says nothing about what is behind it.
+                unknown = status >= 400 and not answer.session
+                self._offering = False
+                self._client.offered(self._key, self._origin, None if unknown else answer)
+            return self._over()
+        if self._coded:
+            if answer.refused:
+                return self._refused(status)
+            if answer.seq != self._lane.seq:
+                return self._lost(status, headers)
+            self._client.accepted(self._origin)
+        elif answer.session:
+            # The server has lost the session, and answered nevertheless, with a new one.
+            self._client.offered(self._key, self._origin, answer)
+            return self._over()
+        return "coded" if answer.coded or is_coded(headers) else self._over()
+
+    def _refused(self, status: int) -> Step:
+        """The application has not seen the request: send it again, coded if that may help."""
+        assert self._held is not None
+        session, number = self._held
+        self._client.failed(self._origin)
+        if status == 409 and not self._refused_once:
+            self._refused_once = True
+            self._client.restart(session, number)
+            return "again"
+        if status != 409:
+            self._client.forget(self._key, session)
+        return self._again_plain()
+
+    def _lost(self, status: int, headers: Headers) -> Step:
+        """The answer is not of a server that knows the session."""
+        assert self._held is not None
+        self._client.forget(self._key, self._held[0])
+        if status in _NOT_UNDERSTOOD:
+            self._client.failed(self._origin, cost=_CREDIT)
+            return self._again_plain()
+        self._client.failed(self._origin)
+        return "coded" if is_coded(headers) else self._over()
+
+    def _again_plain(self) -> Step:
+        self._release(whole=False)
+        self._may_code = False
+        self._reason = "refused"
+        return "again"
+
+    def decode(self, coded: bytes) -> bytes:
+        """The body of a coded answer. Raises a `CompactWireError` if it cannot be read."""
+        lane, answer = self._lane, self._answer
+        if answer.seq != lane.seq:
+            raise InvalidFormat("the answer is coded, but not for this request")
+        answers = None if answer.new else lane.answers
+        answers = answers or self._client.options.session()
+        body = body_of(answers, coded)
+        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
+        self._over()
+        self._client.options.report("response", len(body), len(coded))
+        return body
+
+    def _over(self) -> Step:
+        self._lane.fresh = False
+        self._whole = True
+        if self._body:
+            self._client.options.report("request", len(self._body), self._sent, self._reason)
+        return "plain"
+
+    def close(self) -> None:
+        """Free the lane. If the exchange is not over, the lane begins anew."""
+        if self._offering:
+            self._client.offered(self._key, self._origin, None)
+            self._offering = False
+        self._release(whole=self._whole)
+
+    def _release(self, *, whole: bool) -> None:
+        if self._held is not None:
+            self._client.release(*self._held, whole=whole)
+            self._held = None
+
+
+def _best(lanes: list[Lane], body: bytes, target: str) -> int | None:
+    """The free lane that a body continues, or else the one that was not used for longest."""
+    free = [number for number, lane in enumerate(lanes) if not lane.busy]
+    if not free:
+        return None
+    if len(body) < MIN_SIZE:
+        same = [number for number in free if lanes[number].target == target]
+        return min(same or free, key=lambda number: lanes[number].used)
+    shared = {number: _shared(lanes[number].body, body) for number in free}
+    best = max(free, key=shared.__getitem__)
+    # A conversation that grows, or has an edit, keeps most of what it had.
+    if lanes[best].body and shared[best] * 4 >= len(lanes[best].body) * 3:
+        return best
+    return min(free, key=lambda number: lanes[number].used)
+
+
+def _shared(old: bytes, new: bytes) -> int:
+    """About how many bytes two bodies have in common at their beginnings and at their ends."""
+    most = min(len(old), len(new))
+    start = 0
+    while start < most and old[start : start + _BLOCK] == new[start : start + _BLOCK]:
+        start += _BLOCK
+    start += _prefix(old[start : start + _BLOCK], new[start : start + _BLOCK])
+    end = 0
+    while end < most - start:
+        step = min(_BLOCK, most - start - end)
+        tails = (text[len(text) - end - step : len(text) - end] for text in (old, new))
+        one, other = tails
+        if one != other:
+            return start + end + _prefix(one[::-1], other[::-1])
+        end += step
+    return min(start + end, most)
+
+
+def _prefix(one: bytes, other: bytes) -> int:
+    """The length of the common prefix, by bisection."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,223 @@
+"""What client and server decide, without input and output.
+
+Both sides of a session have the same lanes. A lane is a pair of `Session` objects, one for the
+bodies of requests and one for those of answers, and has one request at a time.
+
+Invariants: a server refuses a request only before the application sees it, so that sending it again
+is safe for every method. A server codes an answer only against an answer that the client says it
+has read, because an answer cannot be sent again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from .._core import Session
+from ..errors import InvalidFormat, OptionError
+from ..savings import Saving
+from ._header import CODING
+
+CREDENTIALS = ("authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key")
+"""Headers that say whose request it is."""
+
+MIN_SIZE = 512
+# A message has a few bytes more than its body.
+_FRAME = 1_024
+# A session has the body twice, since it can take one back.
+_COPIES = 2
+# These speak of the bytes on the wire, or sign them.
+_SEALED = (
+    *("content-encoding", "content-range", "digest", "content-digest", "repr-digest"),
+    *("content-md5", "signature", "signature-input", "x-amz-content-sha256"),
+)
+
+Headers = list[tuple[str, str]]
+"""Names in lower case, and values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of client and server."""
+
+    max_sessions: int
+    idle_s: float
+    max_size: int
+    max_memory: int
+    credentials: Iterable[str] = CREDENTIALS
+    on_saving: Callable[[Saving], object] | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        for name in ("max_sessions", "max_size", "max_memory"):
+            _at_least_one(name, getattr(self, name))
+        if not isinstance(self.idle_s, int | float) or isinstance(self.idle_s, bool):
+            raise TypeError(f"idle_s must be a float, not {type(self.idle_s).__name__}")
+        if not self.idle_s > 0:
+            raise OptionError("idle_s must be more than 0", option="idle_s")
+        if self.on_saving is not None and not callable(self.on_saving):
+            raise TypeError(f"on_saving must be callable, not {type(self.on_saving).__name__}")
+        if isinstance(self.credentials, str | bytes):
+            kind = type(self.credentials).__name__
+            raise TypeError(f"credentials must be a list of names of headers, not {kind}")
+        names = sorted({name.lower() for name in self.credentials})
+        object.__setattr__(self, "credentials", tuple(names))
+
+    def session(self) -> Session:
+        """A session of one direction."""
+        return Session(max_size=self.max_size + _FRAME)
+
+    def owner(self, headers: Headers, *more: str) -> bytes:
+        """Whose request this is, as a digest: one session never has the bodies of two users."""
+        digest = hashlib.sha256()
+        found = [(name, value) for name, value in headers if name in self.credentials]
+        for text in (*more, *(text for pair in found for text in pair)):
+            data = text.encode("utf-8", "surrogateescape")
+            digest.update(b"%d:" % len(data))
+            digest.update(data)
+        return digest.digest()
+
+    def why_plain(self, headers: Headers, size: int, limit: int) -> str:
+        """Why a body of this size stays plain, or an empty string."""
+        if any(name in _SEALED for name, _ in headers):
+            return "encoded"
+        return "" if MIN_SIZE <= size <= limit else "size"
+
+    def code(
+        self, session: Session | None, body: bytes
+    ) -> tuple[bytes | None, Session | None, str]:
+        """A body as a packed request, the session that wrote it, and why there is none.
+
+        A session that is None begins anew. If nothing is gained, the session is as before.
+        """
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return None, session, "not-text"
+        writer = session or self.session()
+        coded = writer.encode_request(context=text, pack="bytes")
+        if len(coded) >= len(body):
+            writer.rollback()
+            return None, session, "no-gain"
+        return coded, writer, ""
+
+    def report(self, direction: str, before: int, after: int, reason: str = "") -> None:
+        """Tell the caller what became of a body."""
+        if self.on_saving is not None:
+            form = "text" if reason else "session"
+            self.on_saving(
+                Saving(
+                    source="http",
+                    tool=direction,
+                    format=form,
+                    before=before,
+                    after=after,
+                    unit="bytes",
+                    exact=True,
+                    reason=reason,
+                )
+            )
+
+
+def _at_least_one(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if value < 1:
+        raise OptionError(f"{name} must be 1 or more", option=name)
+
+
+def values(headers: Headers, name: str) -> list[str]:
+    """The values of a header, one for each line."""
+    return [value for key, value in headers if key == name]
+
+
+def is_coded(headers: Headers) -> bool:
+    """Whether the content coding is ours."""
+    return [value.strip().lower() for value in values(headers, "content-encoding")] == [CODING]
+
+
+def without(headers: Headers, *names: str) -> Headers:
+    """The headers but for these."""
+    return [(name, value) for name, value in headers if name not in names]
+
+
+def body_of(session: Session, coded: bytes) -> bytes:
+    """The body of a packed request. Raises a `DecodeError` if there is none."""
+    request = session.decode_request(coded)
+    if request.context is None or request.tools or request.system is not None:
+        raise InvalidFormat("expected a request with a context and nothing else")
+    return request.context.encode()
+
+
+@dataclass(slots=True)
+class Lane:
+    """One side of a lane."""
+
+    seq: int = 0
+    """The number of the last request."""
+    fresh: bool = True
+    """Whether the next request begins anew."""
+    requests: Session | None = None
+    answers: Session | None = None
+    answered: int = 0
+    """The number of the request that had the last coded answer."""
+    request_size: int = 0
+    answer_size: int = 0
+    body: bytes = b""
+    target: str = ""
+    """The last body of a client, and where it went: it finds by them the lane to continue."""
+    busy: bool = False
+    used: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that it counts for."""
+        return _COPIES * (self.request_size + self.answer_size) + len(self.body)
+
+
+@dataclass(slots=True)
+class Lanes:
+    """One side of a session."""
+
+    id: str
+    limit: int
+    """The largest body that both sides accept."""
+    lanes: list[Lane]
+    owner: bytes = b""
+    uses: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that it counts for."""
+        return sum(lane.size for lane in self.lanes)
+
+    def use(self, number: int) -> Lane:
+        """The lane, which is now the last one used."""
+        self.uses += 1
+        lane = self.lanes[number]
+        lane.used = self.uses
+        return lane
+
+    def restart(self, number: int) -> None:
+        """Begin a lane anew. Its numbers go on, so that a request that is late is noticed."""
+        old = self.lanes[number]
+        self.lanes[number] = Lane(seq=old.seq, busy=old.busy, used=old.used)
+
+    def trim(self) -> None:
+        """Begin lanes anew while the bodies of all are more than twice the largest body."""
+        by_use = sorted(range(len(self.lanes)), key=lambda number: self.lanes[number].used)
+        for number in by_use[:-1]:
+            if self.size <= 2 * _COPIES * self.limit:
+                break
+            if not self.lanes[number].busy:
+                self.restart(number)
+
+
+class RefusalError(Exception):
+    """A server does not accept a request, which the application has not seen."""
+
+    def __init__(self, status: int, word: str) -> None:
+        super().__init__(word)
+        self.status, self.word = status, word

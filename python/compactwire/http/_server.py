@@ -1,0 +1,210 @@
+"""The server's side: which session a request names, and how an answer is written."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+
+from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
+from ._header import CODING, NAME, Header, read
+from ._protocol import (
+    Headers,
+    Lane,
+    Lanes,
+    Options,
+    RefusalError,
+    body_of,
+    is_coded,
+    values,
+    without,
+)
+from ._table import Table
+
+_ID_BYTES = 16
+_MAX_LANES = 64
+_NO_BODY = (204, 205, 206, 304)
+
+
+class Server:
+    """The sessions of one application, safe for several threads."""
+
+    def __init__(self, options: Options, lanes: int) -> None:
+        if not isinstance(lanes, int) or isinstance(lanes, bool):
+            raise TypeError(f"lanes must be an int, not {type(lanes).__name__}")
+        if not 1 <= lanes <= _MAX_LANES:
+            raise OptionError(f"lanes must be from 1 to {_MAX_LANES}", option="lanes")
+        self.options = options
+        self._lanes = lanes
+        self._lock = threading.Lock()
+        # By a hash of the id, so that the time of a lookup tells nothing about ids that are close.
+        self._sessions: Table[bytes, Lanes] = Table(
+            most=options.max_sessions,
+            idle_s=options.idle_s,
+            memory=options.max_memory,
+            clock=options.clock,
+        )
+
+    def begin(self, method: str, headers: Headers) -> Turn | None:
+        """Begin with a request; None if it is none of ours."""
+        if not values(headers, NAME) and not is_coded(headers):
+            return None
+        return Turn(self, method, headers, read(values(headers, NAME)) or Header())
+
+    def owner(self, headers: Headers) -> bytes:
+        """Whose request this is."""
+        return self.options.owner(headers, *values(headers, "host"))
+
+    def find(self, id: str, owner: bytes) -> Lanes | None:
+        """The session with this id, if it belongs to this owner."""
+        with self._lock:
+            session = self._sessions.get(_key(id)) if id else None
+            if session is None or not hmac.compare_digest(session.owner, owner):
+                return None
+            return session
+
+    def open(self, owner: bytes) -> Header:
+        """Make a session, and give it a name that cannot be guessed."""
+        id = secrets.token_urlsafe(_ID_BYTES)
+        lanes = [Lane() for _ in range(self._lanes)]
+        limit = self.options.max_size
+        with self._lock:
+            self._sessions.put(_key(id), Lanes(id, limit, lanes, owner=owner))
+            self._sessions.trim()
+        return Header(session=id, lanes=self._lanes, size=limit)
+
+    def enter(self, session: Lanes, header: Header) -> Lane | None:
+        """The lane for a request; None if its number was used, or is of no lane."""
+        with self._lock:
+            if header.lane >= len(session.lanes):
+                return None
+            lane = session.use(header.lane)
+            if header.seq <= lane.seq:
+                return None
+            if header.new:
+                session.restart(header.lane)
+                lane = session.lanes[header.lane]
+            lane.seq = header.seq
+            if lane.answered != header.got:
+                lane.answers, lane.answer_size = None, 0
+            return lane
+
+    def trim(self, session: Lanes) -> None:
+        """Forget what exceeds a limit."""
+        with self._lock:
+            session.trim()
+            self._sessions.trim()
+
+
+class Turn:
+    """One request and its answer.
+
+    If `coded`, call `body` before anything else. The head of the answer goes to `may_code`: where
+    that is true, the whole answer goes to `answer`, and otherwise the head to `plain`.
+    """
+
+    def __init__(self, server: Server, method: str, headers: Headers, header: Header) -> None:
+        self._server, self._method, self._headers, self._header = server, method, headers, header
+        self._owner = server.owner(headers)
+        self._session = server.find(header.session, self._owner)
+        self._lane = server.enter(self._session, header) if self._session is not None else None
+        self._accepted = False
+        self.coded = is_coded(headers) or header.coded
+        self.weight = self._lane.size if self._lane is not None else 0
+        """The bytes that its work depends on, beside those of the body."""
+
+    def body(self, coded: bytes) -> bytes:
+        """The body of a coded request; raises `RefusalError`."""
+        header = self._header
+        if not (header.coded and header.session and is_coded(self._headers)):
+            raise RefusalError(415, "coding")
+        if self._session is None:
+            raise RefusalError(410, "session")
+        if self._lane is None:
+            raise RefusalError(409, "seq")
+        lane = self._lane
+        lane.requests = lane.requests or self._server.options.session()
+        try:
+            body = body_of(lane.requests, coded)
+        except UnknownReference:
+            raise RefusalError(409, "state") from None
+        except OutputTooLarge:
+            raise RefusalError(413, "size") from None
+        except CompactWireError:
+            # It may have left something in the session.
+            lane.requests = None
+            raise RefusalError(400, "body") from None
+        lane.request_size = len(body)
+        self._accepted = True
+        self._server.trim(self._session)
+        self._server.options.report("request", len(body), len(coded))
+        return body
+
+    def request_headers(self, size: int | None = None) -> Headers:
+        """The headers for the application, with the size of the body if it was coded."""
+        headers = without(self._headers, NAME)
+        if size is None:
+            return headers
+        headers = without(headers, "content-encoding", "content-length", "transfer-encoding")
+        return [*headers, ("content-length", str(size))]
+
+    def may_code(self, status: int, headers: Headers) -> bool:
+        """Whether the body of an answer with this head may be coded: it is known how long it is."""
+        lengths = values(headers, "content-length")
+        if self._lane is None or self._method == "HEAD" or status in _NO_BODY or len(lengths) != 1:
+            return False
+        kinds = values(headers, "content-type")
+        if any(kind.strip().lower().startswith("text/event-stream") for kind in kinds):
+            return False
+        limit = self._server.options.max_size
+        return lengths[0].isdecimal() and not self._server.options.why_plain(
+            headers, int(lengths[0]), limit
+        )
+
+    def answer(self, status: int, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
+        """The headers and the body of an answer, coded if that is shorter."""
+        lane, session, options = self._lane, self._session, self._server.options
+        assert lane is not None
+        assert session is not None
+        # A later request of this lane was begun: this answer would be out of step.
+        if lane.seq != self._header.seq:
+            return self.plain(status, headers), body
+        coded, answers, reason = options.code(lane.answers, body)
+        if coded is None:
+            options.report("response", len(body), len(body), reason)
+            return self.plain(status, headers), body
+        new = lane.answers is None
+        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
+        self._server.trim(session)
+        options.report("response", len(body), len(coded))
+        headers = without(headers, NAME, "content-length")
+        headers += [("content-length", str(len(coded))), ("content-encoding", CODING)]
+        return _marked(headers, Header(seq=lane.seq, coded=True, new=new)), coded
+
+    def plain(self, status: int, headers: Headers) -> Headers:
+        """The headers of an answer whose body stays as it is."""
+        headers = without(headers, NAME)
+        if self._accepted:
+            return _marked(headers, Header(seq=self._header.seq))
+        wanted = self._header.offer or self._header.session
+        # Whoever the application turns away gets no memory of ours.
+        if wanted and self._session is None and status < 400:
+            return _marked(headers, self._server.open(self._owner))
+        return headers
+
+
+def refusal(refused: RefusalError) -> tuple[Headers, bytes]:
+    """The headers and the body of an answer to a request that is refused."""
+    body = f"compactwire: the request was refused ({refused.word})\n".encode()
+    headers = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(body)))]
+    return _marked(headers, Header(refused=refused.word)), body
+
+
+def _marked(headers: Headers, header: Header) -> Headers:
+    """An answer with our header is for one client: a cache must not give it to another."""
+    return [*headers, (NAME, str(header)), ("cache-control", "no-store")]
+
+
+def _key(id: str) -> bytes:
+    return hashlib.sha256(id.encode()).digest()
