@@ -1,0 +1,638 @@
+"""Client and server without a network: what is sent, and what happens when something is lost."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+import compactwire as cw
+from compactwire.errors import CompactWireError, OptionError
+from compactwire.http import _server
+from compactwire.http._client import Client
+from compactwire.http._protocol import CREDENTIALS, Options
+from compactwire.http._server import Server
+from compactwire.savings import Saving
+from tests.http import MANY, Clock, Lost, Sent, Wire, body, options
+from tests.strategies.profiles import examples
+
+
+def strip(*names: str) -> Any:
+    """A proxy that removes headers of answers and requests."""
+
+    def change(sent: Sent) -> None:
+        sent.headers = [pair for pair in sent.headers if pair[0] not in names]
+        sent.answer_headers = [pair for pair in sent.answer_headers if pair[0] not in names]
+
+    return change
+
+
+def said(old: str, new: str) -> Any:
+    """A peer that writes another header."""
+
+    def change(sent: Sent) -> None:
+        if dict(sent.headers).get("content-encoding"):
+            sent.headers = [(name, value.replace(old, new)) for name, value in sent.headers]
+
+    return change
+
+
+def test_a_conversation_is_sent_once() -> None:
+    wire = Wire().opened()
+    for turns in range(1, 30):
+        assert wire.post(body(turns)) == wire.seen[-1] == body(turns)
+    assert all(len(sent.body) < 100 for sent in wire.sent[3:])
+    assert all(len(sent.answer) < 100 for sent in wire.sent[3:])
+    assert wire.sent[-1].said.split("; ", 1)[1] == "lane=0; seq=29; got=28; coded"
+    assert wire.sent[-1].answered == "seq=29; coded"
+    assert len(wire.sent) == 30
+
+
+TEXTS = st.text(max_size=50) | st.text(st.sampled_from("a|\r\n\0\ufeff\U0010ffffé"), max_size=9)
+BODIES = st.binary(max_size=700) | TEXTS.flatmap(
+    lambda text: st.integers(0, 300).map(lambda times: (text * times).encode())
+)
+
+
+@examples(0.5)
+@given(st.lists(st.tuples(BODIES, BODIES), max_size=8))
+def test_any_body_arrives_byte_for_byte(pairs: list[tuple[bytes, bytes]]) -> None:
+    answers = iter([b"", *(answer for _, answer in pairs)])
+    wire = Wire(answer=lambda _: next(answers)).opened()
+    for request, answer in pairs:
+        assert wire.post(request) == answer
+        assert wire.seen[-1] == request
+    assert len(wire.sent) == 1 + len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("request_body", "headers", "reason"),
+    [
+        (b"x" * 511, (), "size"),
+        (b"x" * ((1 << 20) + 1), (), "size"),
+        (b"\xff" * 600, (), "not-text"),
+        (body(3), (("content-encoding", "gzip"),), "encoded"),
+        (body(3), (("content-digest", "sha-256=:x:"),), "encoded"),
+        (body(3), (("digest", "x"),), "encoded"),
+        (body(3), (("signature", "x"),), "encoded"),
+        (bytes(range(32, 127)) * 6, (), ""),
+    ],
+)
+def test_some_bodies_stay_plain(request_body: bytes, headers: Any, reason: str) -> None:
+    records: list[Saving] = []
+    wire = Wire(client=Client(options(on_saving=records.append)), answer=lambda _: b"").opened()
+    assert wire.post(request_body, *headers) == b""
+    assert wire.seen[-1] == request_body
+    assert (records[-1].source, records[-1].tool, records[-1].unit) == ("http", "request", "bytes")
+    assert records[-1].reason == reason
+    assert records[-1].format == ("text" if reason else "session")
+    assert (records[-1].before, records[-1].after) == (len(request_body), len(wire.sent[-1].body))
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (204, []),
+        (206, []),
+        (304, []),
+        (200, [("content-type", "text/event-stream; charset=utf-8")]),
+        (200, [("content-encoding", "gzip")]),
+        (200, [("content-digest", "sha-256=:x:")]),
+        (200, [("content-length", "1000")]),
+        (200, [("content-length", "-1")]),
+        (200, [("content-length", str(1 << 30))]),
+    ],
+)
+def test_some_answers_stay_plain(status: int, headers: list[tuple[str, str]]) -> None:
+    wire = Wire().opened()
+    wire.post(body(3))
+    assert wire.server
+    session = wire.sent[-1].said.split(";")[0]
+    request = [("compactwire", f"{session}; lane=0; seq=9; got=1")]
+    turn = wire.server.begin("POST", request)
+    assert turn
+    given = [*headers, ("content-length", "1000")]
+    assert turn.may_code(status, given) is False
+    assert turn.plain(status, given) == given
+    other = wire.server.begin("POST", [("compactwire", f"{session}; lane=0; seq=10; got=1")])
+    assert other
+    assert other.may_code(200, [("content-length", "1000")]) is True
+
+
+def test_an_answer_to_head_stays_plain() -> None:
+    wire = Wire().opened()
+    wire.post(body(3), method="HEAD")
+    assert wire.sent[-1].answered == "seq=1"
+
+
+def test_a_peer_without_it_gets_plain_requests_and_three_offers() -> None:
+    clock = Clock()
+    wire = Wire(client=Client(options(clock=clock)), server=None)
+    for turns in range(9):
+        wire.post(body(turns))
+    assert [sent.said for sent in wire.sent] == ["offer"] * 3 + [""] * 6
+    assert wire.seen == [body(turns) for turns in range(9)]
+    clock.now += 601
+    wire.server = Server(options(), 4)
+    wire.post(body(9))
+    wire.post(body(10))
+    assert "coded" in wire.sent[-1].said
+
+
+def test_errors_do_not_open_a_session_nor_count_as_refusals() -> None:
+    wire = Wire(status=401)
+    for _ in range(9):
+        wire.post(body(1))
+    assert wire.server
+    assert len(wire.server._sessions) == 0
+    wire.status = 200
+    wire.opened()
+
+
+def test_a_lane_that_lost_its_state_is_repaired_in_one_attempt() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    (session,) = [session for _, session in wire.server._sessions._kept.values()]  # type: ignore[union-attr]
+    session.lanes[0].requests = None
+    session.lanes[0].answers = None
+    assert wire.post(body(2)) == body(2)
+    assert [sent.status for sent in wire.sent] == [200, 200, 409, 200]
+    assert wire.sent[2].answered == "refused=state"
+    assert wire.sent[3].said.endswith("lane=0; seq=3; coded; new")
+    assert wire.seen[1:] == [body(1), body(2)]
+    assert wire.post(body(3)) == body(3)
+    assert len(wire.sent[-1].body) < 100
+
+
+def test_a_restarted_server_gets_the_body_plain_and_a_new_offer() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    wire.server = Server(options(), 4)
+    assert wire.post(body(2)) == body(2)
+    assert [sent.status for sent in wire.sent[2:]] == [410, 200]
+    assert wire.sent[-1].said == "offer"
+    assert wire.seen[-2:] == [body(1), body(2)]
+    wire.post(body(3))
+    assert wire.sent[-1].status == 200
+    assert "coded" in wire.sent[-1].said
+
+
+def test_an_uncoded_request_of_an_unknown_session_gets_a_new_one_at_once() -> None:
+    wire = Wire().opened()
+    wire.server = Server(options(), 4)
+    wire.post(b"short")
+    assert wire.sent[-1].answered.startswith("session=")
+    wire.post(body(1))
+    assert [sent.status for sent in wire.sent] == [200, 200, 200]
+
+
+def test_a_server_that_only_refuses_is_sent_plain_bodies() -> None:
+    clock = Clock()
+    wire = Wire(client=Client(options(clock=clock))).opened()
+    session = wire.sent[0].answered
+
+    def refuse(sent: Sent) -> None:
+        coded = "coded" in sent.said
+        sent.status = 409 if coded else 200
+        sent.answer_headers = [("compactwire", "refused=state" if coded else session)]
+
+    for turns in range(9):
+        wire.post(body(turns + 1), after=refuse)
+    assert max(map(len, attempts(wire))) == 3
+    assert sum("coded" in sent.said for sent in wire.sent) == 3
+    assert [sent.said for sent in wire.sent[-5:]] == [""] * 5
+    clock.now += 601
+    wire.post(body(1))
+    assert "coded" in wire.sent[-1].said
+
+
+def attempts(wire: Wire) -> list[list[Sent]]:
+    """The messages of each request: a refused one is followed by another attempt."""
+    found: list[list[Sent]] = [[]]
+    for sent in wire.sent:
+        found[-1].append(sent)
+        if "refused" not in sent.answered:
+            found.append([])
+    return found
+
+
+@pytest.mark.parametrize("status", [400, 415, 422])
+def test_an_application_that_does_not_know_the_coding_gets_plain_bodies(status: int) -> None:
+    wire = Wire().opened()
+
+    def other(sent: Sent) -> None:
+        coded = "coded" in sent.said
+        sent.status, sent.answer, sent.answer_headers = (status if coded else 200), b"", []
+
+    for turns in (1, 2, 3):
+        assert wire.post(body(turns), after=other) == b""
+    assert [("coded" in sent.said, sent.status) for sent in wire.sent[1:]] == [
+        (True, status),
+        (False, 200),
+        (False, 200),
+        (False, 200),
+    ]
+
+
+@pytest.mark.parametrize("status", [200, 401, 404, 500, 503])
+def test_an_answer_of_a_stranger_is_passed_on_and_ends_the_session(status: int) -> None:
+    wire = Wire().opened()
+
+    def other(sent: Sent) -> None:
+        sent.status, sent.answer, sent.answer_headers = status, b"gateway", []
+
+    assert wire.post(body(1), after=other) == b"gateway"
+    assert len(wire.sent) == 2
+    wire.post(body(2))
+    assert wire.sent[-1].said == "offer"
+
+
+@pytest.mark.parametrize(
+    ("change", "statuses"),
+    [
+        (said("lane=0", "lane=9"), [409, 409, 200]),
+        (said("lane=0", "lane=1"), [409, 409, 200]),
+        (said("seq=", "seq=00"), [200]),
+        (said("; seq=2", "; seq=1"), [409, 200]),
+        (said("; seq=2", "; seq=0"), [409, 200]),
+        (said("session=", "session=A"), [415, 200]),
+        (said("lane=0; ", ""), [200]),
+    ],
+)
+def test_lies_in_the_header_of_a_request_are_refused(change: Any, statuses: list[int]) -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+
+    def lie(sent: Sent) -> None:
+        change(sent)
+        # The lie holds for the lane as well if the request begins anew.
+        if "lane=1" in sent.said:
+            sent.headers = [(name, value.replace("; new", "")) for name, value in sent.headers]
+
+    assert wire.post(body(2), before=lie) == body(2)
+    assert [sent.status for sent in wire.sent[2:]] == statuses
+    assert wire.seen[2:] == [body(2)]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 30])
+def test_a_truncated_request_is_refused(cut: int) -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+
+    def truncate(sent: Sent) -> None:
+        if "coded" in sent.said:
+            sent.body = sent.body[:cut]
+
+    assert wire.post(body(2), before=truncate) == body(2)
+    assert [sent.status for sent in wire.sent[2:]] == [400, 200]
+    assert wire.seen[2:] == [body(2)]
+
+
+def test_a_request_that_is_no_body_is_refused() -> None:
+    wire = Wire().opened()
+    for content in ({"system": "x"}, {"tool": {"name": "x"}}, {"context": "x", "system": "y"}):
+
+        def other(sent: Sent, content: Any = content) -> None:
+            if "coded" in sent.said:
+                sent.body = cw.Session().encode_request(**content, pack="bytes")
+
+        wire.post(body(2), before=other)
+        assert wire.sent[-2].answered == "refused=body"
+        assert wire.seen[-1] == body(2)
+        wire.opened()
+
+
+def test_a_request_that_is_delivered_twice_runs_once() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    again = wire.sent[-1]
+    wire.deliver(again)
+    assert (again.status, again.answered) == (409, "refused=seq")
+    assert wire.seen[1:] == [body(1)]
+
+
+def test_a_bomb_is_refused() -> None:
+    wire = Wire().opened()
+    bomb = cw.Session().encode_request(context="a" * (8 << 20), pack="bytes")
+    assert len(bomb) < 1_000
+
+    def change(sent: Sent) -> None:
+        if "coded" in sent.said:
+            sent.body = bomb
+
+    assert wire.post(body(2), before=change) == body(2)
+    assert [sent.answered for sent in wire.sent[1:2]] == ["refused=size"]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_request_that_fails_begins_its_lane_anew(moment: str) -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+
+    def fail(sent: Sent) -> None:
+        raise Lost
+
+    with pytest.raises(Lost):
+        wire.post(body(2), **{moment: fail})  # type: ignore[arg-type]
+    assert wire.post(body(3)) == body(3)
+    assert wire.sent[-1].said.endswith("seq=3; coded; new")
+    assert wire.post(body(4)) == body(4)
+    assert len(wire.sent[-1].body) < 100
+
+
+def test_an_answer_that_was_not_read_is_not_referred_to() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    assert wire.sent[-1].answered == "seq=1; coded; new"
+    # This request belongs to the lane, but says that it has no answer.
+    assert wire.post(body(2), before=said("; got=1", "")) == body(2)
+    assert wire.sent[-1].answered == "seq=2; coded; new"
+    assert wire.post(body(3)) == body(3)
+    assert wire.sent[-1].answered == "seq=3; coded"
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda sent: setattr(sent, "answer", sent.answer[:10]),
+        lambda sent: setattr(sent, "answer", b""),
+        lambda sent: setattr(sent, "answer", b"S" + sent.answer),
+        lambda sent: sent.answer_headers.__setitem__(
+            slice(None), [("compactwire", "seq=9; coded")]
+        ),
+        lambda sent: sent.answer_headers.__setitem__(
+            slice(None), [("compactwire", "seq=2; coded; new")]
+        ),
+        strip("compactwire"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_an_error_and_not_another_body(lie: Any) -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    with pytest.raises(CompactWireError):
+        wire.post(body(2), after=lie)
+    assert wire.seen[-1] == body(2)
+    wire.post(body(3))
+    assert wire.post(body(4)) == body(4)
+
+
+def test_a_proxy_that_strips_headers_of_requests() -> None:
+    wire = Wire()
+    for turns in range(5):
+        assert wire.post(body(turns), before=strip("compactwire")) == body(turns)
+    wire = Wire().opened()
+    for turns in range(1, 5):
+        assert wire.post(body(turns), before=strip("compactwire")) == body(turns)
+    assert wire.sent[1].answered == "refused=coding"
+    assert wire.seen[1:] == [body(turns) for turns in range(1, 5)]
+    wire = Wire().opened()
+    for turns in range(1, 5):
+        assert wire.post(body(turns), before=strip("content-encoding")) == body(turns)
+    assert wire.seen[1:] == [body(turns) for turns in range(1, 5)]
+
+
+def test_a_proxy_that_strips_headers_of_answers() -> None:
+    wire = Wire()
+    for turns in range(5):
+        assert wire.post(body(turns), after=strip("compactwire")) == body(turns)
+    assert wire.sent[-1].said == ""
+    wire = Wire().opened()
+    for turns in range(1, 5):
+        assert wire.post(body(turns), after=strip("content-encoding")) == body(turns)
+    assert wire.sent[-1].answered == "seq=4; coded"
+
+
+def test_a_session_belongs_to_one_user() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    stolen = wire.sent[-1]
+    stolen.headers = [(name, value.replace("seq=1", "seq=2")) for name, value in stolen.headers] + [
+        ("authorization", "Bearer other")
+    ]
+    wire.deliver(stolen)
+    assert (stolen.status, stolen.answered) == (410, "refused=session")
+
+
+@pytest.mark.parametrize("name", [*CREDENTIALS, "host"])
+def test_each_user_has_a_session_of_his_own(name: str) -> None:
+    wire = Wire()
+    secret = body(40, "secret")
+    for user in ("one", "two"):
+        wire.post(secret, (name, user))
+        wire.post(secret, (name, user))
+    first, second = wire.sent[1], wire.sent[3]
+    assert first.said.split(";")[0] != second.said.split(";")[0]
+    # What the other user has sent makes it no shorter.
+    assert len(second.body) == len(first.body)
+
+
+def test_ids_are_looked_up_by_hash_and_owners_compared_in_constant_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(_server.hmac, "compare_digest", compare)
+    wire = Wire().opened()
+    wire.post(body(1))
+    assert len(compared) == 1
+    assert wire.server
+    assert all(len(key) == 32 for key in wire.server._sessions._kept)
+
+
+def test_ids_are_not_repeated() -> None:
+    wire = Wire()
+    assert wire.server
+    assert len({wire.server.open(b"").session for _ in range(1_000)}) == 1_000
+    assert len(wire.server._sessions) == 256
+
+
+def test_idle_sessions_are_forgotten() -> None:
+    clock = Clock()
+    wire = Wire(server=Server(options(clock=clock), 4)).opened()
+    clock.now += 599
+    wire.post(body(1))
+    clock.now += 599
+    wire.post(body(2))
+    assert wire.sent[-1].status == 200
+    clock.now += 601
+    wire.post(body(3))
+    assert [sent.status for sent in wire.sent[-2:]] == [410, 200]
+
+
+def test_the_least_recently_used_session_is_forgotten() -> None:
+    wire = Wire(server=Server(options(max_sessions=2), 4))
+    for user in ("a", "b", "a", "c", "a", "b"):
+        wire.post(body(1), ("cookie", user))
+    assert [sent.status for sent in wire.sent] == [200, 200, 200, 200, 200, 410, 200]
+
+
+def test_the_memory_of_sessions_is_bounded() -> None:
+    small = options(max_size=1 << 16, max_memory=1 << 19)
+    wire = Wire(server=Server(small, 4), client=Client(small))
+    for user in range(20):
+        for turns in (1, 500):
+            assert wire.post(body(turns), ("cookie", str(user))) == body(turns)
+    assert wire.server
+    for table in (wire.server._sessions, wire.client._sessions):
+        sizes = [session.size for _, session in table._kept.values()]
+        assert 1 <= len(sizes) < 20
+        assert 1 << 16 < sum(sizes) <= 1 << 19
+
+
+def test_the_memory_of_one_session_is_bounded() -> None:
+    wire = Wire(server=Server(options(max_size=1 << 16), 8)).opened()
+    for number in range(32):
+        request = body(500, f"agent {number}")
+        assert wire.post(request) == request
+    assert wire.server
+    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    assert 1 << 16 < session.size <= 4 << 16
+    (session,) = [session for _, session in wire.client._sessions._kept.values()]
+    assert session.size <= 5 << 16
+
+
+def test_the_smaller_limit_of_both_sides_holds() -> None:
+    wire = Wire(server=Server(options(max_size=1_000), 4)).opened()
+    wire.post(body(40))
+    assert wire.sent[-1].status == 200
+    assert "coded" not in wire.sent[-1].said
+
+
+def test_a_body_of_the_largest_size_is_coded() -> None:
+    wire = Wire(server=Server(options(max_size=4_096), 4)).opened()
+    text = (b"0123456789abcdef" * 256)[:4_096]
+    assert wire.post(text) == text
+    assert "coded" in wire.sent[-1].said
+    assert "coded" in wire.sent[-1].answered
+
+
+def test_each_conversation_keeps_its_lane() -> None:
+    wire = Wire(answer=lambda _: b"").opened()
+    names = ["one", "two", "three", "four"]
+    for turns in range(1, 9):
+        for name in names:
+            wire.post(body(turns * 5, name * 9))
+    lanes = [sent.said.split("; ")[1] for sent in wire.sent[1:]]
+    assert lanes == ["lane=0", "lane=1", "lane=2", "lane=3"] * 8
+
+
+def test_repeated_questions_keep_their_lane() -> None:
+    wire = Wire(answer=lambda _: body(40)).opened()
+    for _ in range(3):
+        wire.post(b"", method="GET")
+        wire.post(body(9), method="POST")
+    answers = [len(sent.answer) for sent in wire.sent if sent.body == b""]
+    assert answers[0] > 2 * answers[1]
+    assert answers[1] < 50
+
+
+def test_busy_lanes_leave_a_body_plain() -> None:
+    records: list[Saving] = []
+    wire = Wire(client=Client(options(on_saving=records.append)), server=Server(options(), 2))
+    wire.opened()
+
+    def nested(depth: int) -> Any:
+        def before(sent: Sent) -> None:
+            if depth:
+                wire.post(body(depth), before=nested(depth - 1))
+
+        return before
+
+    wire.post(body(4), before=nested(3))
+    assert [("coded" in sent.said) for sent in wire.sent[1:]] == [True, True, False, False]
+    assert [record.reason for record in records[1:]] == ["busy", "busy", "", ""]
+    wire.post(body(5))
+    assert "coded" in wire.sent[-1].said
+
+
+def test_one_offer_is_under_way_at_a_time() -> None:
+    wire = Wire()
+
+    def before(sent: Sent) -> None:
+        if sent.said:
+            wire.post(body(1))
+
+    wire.post(body(2), before=before)
+    assert [sent.said for sent in wire.sent] == ["offer", ""]
+
+    def fail(sent: Sent) -> None:
+        raise Lost
+
+    wire = Wire()
+    with pytest.raises(Lost):
+        wire.post(body(1), before=fail)
+    wire.opened()
+
+
+def test_answers_with_our_header_are_not_cached() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    wire.post(b"short")
+    for sent in wire.sent:
+        marked = ("cache-control", "no-store") in sent.answer_headers
+        assert marked == bool(sent.answered)
+    assert [bool(sent.answered) for sent in wire.sent] == [True, True, False]
+
+
+def test_refused_attempts_are_counted() -> None:
+    records: list[Saving] = []
+    wire = Wire(client=Client(options(on_saving=records.append)), answer=lambda _: b"").opened()
+    wire.server = Server(options(), 4)
+    wire.post(body(2))
+    coded, plain = wire.sent[1:]
+    assert records[-1].after == len(coded.body) + len(plain.body) > records[-1].before
+    assert records[-1].reason == "refused"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"max_sessions": 0}, OptionError),
+        ({"max_sessions": True}, TypeError),
+        ({"max_size": 0}, OptionError),
+        ({"max_memory": 1.5}, TypeError),
+        ({"idle_s": 0}, OptionError),
+        ({"idle_s": "1"}, TypeError),
+        ({"idle_s": float("nan")}, OptionError),
+        ({"on_saving": 1}, TypeError),
+        ({"credentials": "cookie"}, TypeError),
+    ],
+)
+def test_options_are_checked(changed: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        options(**changed)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "error"), [(0, OptionError), (65, OptionError), ("4", TypeError)]
+)
+def test_lanes_are_checked(lanes: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Server(options(), lanes)
+
+
+def test_a_server_cannot_make_a_client_keep_many_lanes() -> None:
+    wire = Wire()
+
+    def many(sent: Sent) -> None:
+        sent.answer_headers = [
+            (name, value.replace("lanes=4", "lanes=999999999"))
+            for name, value in sent.answer_headers
+        ]
+
+    wire.post(b"", after=many)
+    (session,) = [session for _, session in wire.client._sessions._kept.values()]
+    assert len(session.lanes) == 64
+
+
+def test_options_have_no_other_limits() -> None:
+    assert Options(max_sessions=1, idle_s=1, max_size=1, max_memory=MANY).credentials == tuple(
+        sorted(CREDENTIALS)
+    )
