@@ -206,7 +206,7 @@ def test_a_server_that_only_refuses_is_sent_plain_bodies() -> None:
     assert [sent.said for sent in wire.sent[-5:]] == [""] * 5
     clock.now += 601
     wire.post(body(1))
-    assert "coded" in wire.sent[-1].said
+    assert wire.sent[-1].said == "offer"
 
 
 def attempts(wire: Wire) -> list[list[Sent]]:
@@ -254,7 +254,7 @@ def test_an_answer_of_a_stranger_is_passed_on_and_ends_the_session(status: int) 
     ("change", "statuses"),
     [
         (said("lane=0", "lane=9"), [409, 409, 200]),
-        (said("lane=0", "lane=1"), [409, 409, 200]),
+        (said("lane=0", "lane=1"), [409, 200]),
         (said("seq=", "seq=00"), [200]),
         (said("; seq=2", "; seq=1"), [409, 200]),
         (said("; seq=2", "; seq=0"), [409, 200]),
@@ -302,7 +302,6 @@ def test_a_request_that_is_no_body_is_refused() -> None:
         wire.post(body(2), before=other)
         assert wire.sent[-2].answered == "refused=body"
         assert wire.seen[-1] == body(2)
-        wire.opened()
 
 
 def test_a_request_that_is_delivered_twice_runs_once() -> None:
@@ -338,7 +337,7 @@ def test_a_request_that_fails_begins_its_lane_anew(moment: str) -> None:
     with pytest.raises(Lost):
         wire.post(body(2), **{moment: fail})  # type: ignore[arg-type]
     assert wire.post(body(3)) == body(3)
-    assert wire.sent[-1].said.endswith("seq=3; coded; new")
+    assert wire.sent[-1].said.endswith("coded; new")
     assert wire.post(body(4)) == body(4)
     assert len(wire.sent[-1].body) < 100
 
@@ -433,10 +432,11 @@ def test_ids_are_looked_up_by_hash_and_owners_compared_in_constant_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compared = []
+    compare_digest = hmac.compare_digest
 
     def compare(one: bytes, other: bytes) -> bool:
         compared.append((one, other))
-        return hmac.compare_digest(one, other)
+        return compare_digest(one, other)
 
     monkeypatch.setattr(_server.hmac, "compare_digest", compare)
     wire = Wire().opened()
@@ -547,7 +547,8 @@ def test_busy_lanes_leave_a_body_plain() -> None:
 
     wire.post(body(4), before=nested(3))
     assert [("coded" in sent.said) for sent in wire.sent[1:]] == [True, True, False, False]
-    assert [record.reason for record in records[1:]] == ["busy", "busy", "", ""]
+    reasons = [record.reason for record in records[1:] if record.tool == "request"]
+    assert reasons == ["busy", "busy", "", ""]
     wire.post(body(5))
     assert "coded" in wire.sent[-1].said
 

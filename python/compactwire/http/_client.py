@@ -113,13 +113,15 @@ class Client:
             state = self._state(origin)
             state.credit = min(state.credit + 1, _CREDIT)
 
-    def failed(self, origin: str, *, cost: int = 1) -> None:
-        """A coded request was not accepted."""
+    def failed(self, origin: str, *, cost: int = 1) -> bool:
+        """A coded request was not accepted; whether that was once too often."""
         with self._lock:
             state = self._state(origin)
             state.credit -= cost
-            if state.credit <= 0:
-                self._switch_off(origin)
+            if state.credit > 0:
+                return False
+            self._switch_off(origin)
+            return True
 
     def forget(self, key: bytes, session: Lanes) -> None:
         """Forget a session, so that the next request offers a new one."""
@@ -237,8 +239,8 @@ class Exchange:
         """The application has not seen the request: send it again, coded if that may help."""
         assert self._held is not None
         session, number = self._held
-        self._client.failed(self._origin)
-        if status == 409 and not self._refused_once:
+        enough = self._client.failed(self._origin)
+        if status == 409 and not self._refused_once and not enough:
             self._refused_once = True
             self._client.restart(session, number)
             return "again"
@@ -254,7 +256,7 @@ class Exchange:
             self._client.failed(self._origin, cost=_CREDIT)
             return self._again_plain()
         self._client.failed(self._origin)
-        return "coded" if is_coded(headers) else self._over()
+        return "coded" if self._answer.coded or is_coded(headers) else self._over()
 
     def _again_plain(self) -> Step:
         self._release(whole=False)

@@ -1,0 +1,339 @@
+"""The ASGI middleware, driven by its own messages: no framework, no server."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire.errors import OptionError
+from compactwire.http import CompactASGI, compact_transport
+from compactwire.http._threads import run
+from compactwire.savings import Saving
+from tests.http import body
+
+Message = dict[str, Any]
+Pairs = list[tuple[bytes, bytes]]
+
+
+class App:
+    """Answers with these messages, and keeps what it was given."""
+
+    def __init__(self, *messages: Message) -> None:
+        self.messages = messages
+        self.scope: Message = {}
+        self.body = b""
+
+    async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
+        self.scope, more = scope, scope["type"] == "http"
+        while more:
+            message = await receive()
+            self.body += message["body"]
+            more = message["more_body"]
+        for message in self.messages:
+            await send(message)
+
+
+def start(*headers: tuple[bytes, bytes], status: int = 200, **more: Any) -> Message:
+    return {"type": "http.response.start", "status": status, "headers": list(headers), **more}
+
+
+def part(data: bytes, *, more: bool = False) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": more}
+
+
+def whole(data: bytes) -> list[Message]:
+    return [start((b"content-length", b"%d" % len(data))), part(data)]
+
+
+def call(app: Any, headers: Pairs, *parts: bytes, **scope: Any) -> list[Message]:
+    """What the middleware sends."""
+    sent: list[Message] = []
+    incoming = [
+        {"type": "http.request", "body": each, "more_body": n + 1 < len(parts)}
+        for n, each in enumerate(parts)
+    ]
+
+    async def receive() -> Message:
+        return incoming.pop(0) if incoming else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    given = {"type": "http", "method": "POST", "headers": headers, **scope}
+    asyncio.run(app(given, receive, send))
+    return sent
+
+
+def said(messages: list[Message]) -> bytes:
+    return dict(messages[0]["headers"]).get(b"compactwire", b"")
+
+
+def opened(app: Any) -> bytes:
+    """The name of a new session."""
+    return said(call(app, [(b"compactwire", b"offer")], b"")).split(b";")[0]
+
+
+def test_other_clients_notice_nothing() -> None:
+    inner = App(*whole(body(3)))
+    headers = [(b"content-length", b"5"), (b"content-encoding", b"gzip")]
+    assert call(CompactASGI(inner), headers, b"he", b"llo") == list(inner.messages)
+    assert inner.scope["headers"] is headers
+    assert inner.body == b"hello"
+
+
+def test_other_connections_are_passed_on() -> None:
+    inner = App({"type": "websocket.accept"})
+    assert call(CompactASGI(inner), [], type="websocket") == [{"type": "websocket.accept"}]
+
+
+def test_the_application_sees_a_plain_request() -> None:
+    inner = App(*whole(body(3)))
+    app = CompactASGI(inner)
+    session = opened(app)
+    session_out = cw.Session()
+    coded = session_out.encode_request(context=body(9).decode(), pack="bytes")
+    inner.body = b""
+    sent = call(
+        app,
+        [
+            (b"host", b"x"),
+            (b"transfer-encoding", b"chunked"),
+            (b"Content-Encoding", b"X-CompactWire"),
+            (b"compactwire", session + b"; lane=2; seq=5; coded; new"),
+        ],
+        coded[:20],
+        coded[20:],
+    )
+    # The session was opened without a host: it belongs to somebody else.
+    assert (sent[0]["status"], said(sent)) == (410, b"refused=session")
+    sent = call(
+        app,
+        [
+            (b"transfer-encoding", b"chunked"),
+            (b"Content-Encoding", b"X-CompactWire"),
+            (b"x-other", b"\xff"),
+            (b"compactwire", session + b"; lane=2; seq=5; coded; new"),
+        ],
+        coded[:20],
+        coded[20:],
+    )
+    assert said(sent) == b"seq=5; coded; new"
+    assert inner.body == body(9)
+    assert inner.scope["headers"] == [
+        (b"x-other", b"\xff"),
+        (b"content-length", b"%d" % len(body(9))),
+    ]
+    assert cw.Session().decode_request(sent[1]["body"]).context == body(3).decode()
+    lengths = [value for name, value in sent[0]["headers"] if name == b"content-length"]
+    assert lengths == [b"%d" % len(sent[1]["body"])]
+
+
+TEXT = body(30)
+LENGTH = (b"content-length", b"%d" % len(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("messages", "coded"),
+    [
+        ([start(LENGTH), part(TEXT)], True),
+        ([start(LENGTH), part(TEXT[:9], more=True), part(TEXT[9:])], True),
+        ([start(LENGTH), part(TEXT, more=True), part(b"")], True),
+        ([start(LENGTH, status=404), part(TEXT)], True),
+        ([start(), part(TEXT)], False),
+        ([start(LENGTH, (b"content-type", b"text/event-stream")), part(TEXT)], False),
+        ([start(LENGTH, (b"content-encoding", b"br")), part(TEXT)], False),
+        ([start(LENGTH, trailers=True), part(TEXT)], False),
+        ([start(LENGTH), part(TEXT + b"x")], False),
+        ([start(LENGTH), part(TEXT, more=True), part(b"x")], False),
+        ([start(LENGTH), part(TEXT[:-1])], False),
+        ([start(LENGTH), part(TEXT[:9], more=True)], False),
+        ([start(LENGTH), {"type": "http.response.pathsend", "path": "/f"}], False),
+        ([start(LENGTH)], False),
+        ([start((b"content-length", b"3")), part(b"abc")], False),
+        ([start((b"content-length", b"1000")), part(b"\xff" * 1_000)], False),
+    ],
+)
+def test_an_answer_is_coded_or_as_it_was(messages: list[Message], coded: bool) -> None:
+    inner = App(*whole(b""))
+    app = CompactASGI(inner)
+    session = opened(app)
+    inner.messages = tuple(messages)
+    sent = call(app, [(b"compactwire", session + b"; lane=0; seq=1; new")], b"")
+    if coded:
+        assert cw.Session().decode_request(sent[1]["body"]).context == TEXT.decode()
+        assert sent[0]["status"] == messages[0]["status"]
+        return
+    assert sent[0] == messages[0]
+    data = b"".join(message.get("body", b"") for message in messages)
+    assert b"".join(message.get("body", b"") for message in sent) == data
+    assert [message["type"] for message in sent if message["type"] != "http.response.body"] == [
+        message["type"] for message in messages if message["type"] != "http.response.body"
+    ]
+    assert sent[-1].get("more_body") == messages[-1].get("more_body")
+
+
+def test_an_event_stream_is_not_held_back() -> None:
+    seen: list[int] = []
+    inner = App(*whole(b""))
+    app = CompactASGI(inner)
+    session = opened(app)
+    sent: list[Message] = []
+
+    async def stream(scope: Message, receive: Any, send: Any) -> None:
+        for message in (start((b"content-type", b"text/event-stream")), part(b"1", more=True)):
+            await send(message)
+            seen.append(len(sent))
+
+    app._app = stream
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
+    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, None, send))  # type: ignore[arg-type]
+    assert seen == [1, 2]
+
+
+def test_an_application_that_fails_sends_nothing() -> None:
+    async def fail(scope: Message, receive: Any, send: Any) -> None:
+        await send(start(LENGTH))
+        raise KeyError("app")
+
+    app = CompactASGI(App(*whole(b"")))
+    session = opened(app)
+    app._app = fail
+    with pytest.raises(KeyError):
+        call(app, [(b"compactwire", session + b"; lane=0; seq=1; new")], b"")
+
+
+def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
+    inner = App(*whole(b""))
+    app = CompactASGI(inner, max_size=1_000)
+    session = opened(app)
+    headers = [
+        (b"compactwire", session + b"; lane=0; seq=1; coded; new"),
+        (b"content-encoding", b"x-compactwire"),
+    ]
+    inner.scope = {}
+    sent = call(app, headers, *[b"x" * 400] * 9)
+    assert (sent[0]["status"], said(sent)) == (413, b"refused=size")
+    assert inner.scope == {}
+
+
+def test_a_client_that_goes_while_it_sends_is_not_answered() -> None:
+    inner = App(*whole(b""))
+    app = CompactASGI(inner)
+    session = opened(app)
+    headers = [
+        (b"compactwire", session + b"; lane=0; seq=1; coded; new"),
+        (b"content-encoding", b"x-compactwire"),
+    ]
+    assert call(app, headers) == []
+
+
+def test_a_coding_without_a_session_is_refused() -> None:
+    inner = App(*whole(b""))
+    for header in ([], [(b"compactwire", b"rubbish=")], [(b"compactwire", b"offer")]):
+        sent = call(CompactASGI(inner), [(b"content-encoding", b"x-compactwire"), *header], b"x")
+        assert (sent[0]["status"], said(sent)) == (415, b"refused=coding")
+    assert inner.scope == {}
+
+
+def test_the_header_of_an_application_is_not_ours() -> None:
+    inner = App(start((b"Compactwire", b"refused=state")), part(b""))
+    assert said(call(CompactASGI(inner), [(b"compactwire", b"x")], b"")) == b""
+
+
+def test_large_bodies_are_coded_in_a_thread() -> None:
+    large = body(20_000)
+    inner = App(*whole(b""))
+    app = CompactASGI(inner)
+    session = opened(app)
+    inner.messages = tuple(whole(large))
+    sent = call(app, [(b"compactwire", session + b"; lane=0; seq=1; new")], b"")
+    assert cw.Session().decode_request(sent[1]["body"]).context == large.decode()
+
+
+def test_work_in_a_thread_ends_before_its_task_is_cancelled() -> None:
+    import threading
+
+    started, go, done = threading.Event(), threading.Event(), []
+
+    def work() -> None:
+        started.set()
+        go.wait()
+        done.append(1)
+
+    async def main() -> None:
+        task = asyncio.ensure_future(run(1 << 20, work))
+        await asyncio.to_thread(started.wait)
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert done == [1]
+
+    asyncio.run(main())
+
+
+def test_work_runs_without_asyncio() -> None:
+    coroutine = run(1 << 20, lambda: 7)
+    with pytest.raises(StopIteration) as stopped:
+        coroutine.send(None)
+    assert stopped.value.value == 7
+
+
+def test_the_server_reports_what_it_saved() -> None:
+    records: list[Saving] = []
+    inner = App(*whole(b""))
+    app = CompactASGI(inner, on_saving=records.append)
+    session = opened(app)
+    inner.messages = tuple(whole(b"\xff" * 1_000))
+    coded = cw.Session().encode_request(context=body(9).decode(), pack="bytes")
+    headers = [
+        (b"compactwire", session + b"; lane=0; seq=1; coded; new"),
+        (b"content-encoding", b"x-compactwire"),
+    ]
+    call(app, headers, coded)
+    assert [(one.tool, one.format, one.before, one.after, one.reason) for one in records] == [
+        ("request", "session", len(body(9)), len(coded), ""),
+        ("response", "text", 1_000, 1_000, "not-text"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("app", "options", "error"),
+    [
+        (1, {}, TypeError),
+        (App(), {"lanes": 0}, OptionError),
+        (App(), {"max_size": 0}, OptionError),
+        (App(), {"idle_s": -1}, OptionError),
+    ],
+)
+def test_arguments_are_checked(app: Any, options: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        CompactASGI(app, **options)
+
+
+def test_something_else_is_no_transport() -> None:
+    with pytest.raises(TypeError, match="must be a transport of httpx or httpx2"):
+        compact_transport(object())
+
+
+def test_import_needs_no_package() -> None:
+    code = (
+        "import sys, compactwire.http; print([m for m in ('httpx', 'anyio') if m in sys.modules])"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, encoding="utf-8"
+    )
+    assert child.stdout == "[]\n"
