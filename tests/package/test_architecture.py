@@ -130,6 +130,16 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns": {"turns._sender", "turns._stores"},
     "turns._sender": {"_core", "errors"},
     "turns._stores": {"_core", "errors", "turns._sender"},
+    "http": {"http._asgi", "http._transport"},
+    "http._asgi": {"savings"} | {f"http.{name}" for name in ("_protocol", "_server", "_threads")},
+    "http._client": {"errors"} | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
+    "http._header": set(),
+    "http._protocol": {"_core", "errors", "http._header", "savings"},
+    "http._server": {"errors"} | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
+    "http._table": set(),
+    "http._threads": set(),
+    "http._transport": {"errors", "savings"}
+    | {f"http.{name}" for name in ("_client", "_header", "_protocol", "_threads")},
     "_demo": {"", "_demo_session"},
     "_demo_session": {""},
     "cli": {""}

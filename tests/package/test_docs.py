@@ -35,6 +35,7 @@ FRAMEWORKS = {page for page in WRITTEN if page.parent.name == "frameworks"} - {
     ROOT / "docs" / "frameworks" / "index.md"
 }
 COLUMNS = {ROOT / "docs" / "columns.md"}
+ELSEWHERE = FRAMEWORKS | COLUMNS | {ROOT / "docs" / "http.md"}
 README_TOO = [*WRITTEN, ROOT / "README.md"]
 
 
@@ -56,7 +57,7 @@ def test_page_examples_give_the_output_shown(page: Path) -> None:
 def test_every_python_block_runs(page: Path) -> None:
     for kind, text in blocks(page):
         # `http_turns.py` has its own test below.
-        named = kind == "python http_turns.py" or page in FRAMEWORKS | COLUMNS
+        named = kind == "python http_turns.py" or page in ELSEWHERE
         assert named or not kind.startswith("python") or text.startswith(">>> ")
 
 
@@ -113,7 +114,9 @@ def documented() -> Iterator[str]:
             yield path.split(".")[-1]
 
 
-@pytest.mark.parametrize("name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns"])
+@pytest.mark.parametrize(
+    "name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns", ".http"]
+)
 def test_the_reference_has_every_public_name(name: str) -> None:
     module = importlib.import_module("compactwire" + name)
     values = [getattr(module, each) for each in module.__all__]

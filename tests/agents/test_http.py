@@ -1,0 +1,520 @@
+"""The transports of httpx and httpx2: in process, and over a connection to uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+import compactwire as cw
+from compactwire.http import CompactASGI, compact_transport
+from compactwire.savings import Saving
+from tests.agents import needed
+from tests.http import body
+from tests.strategies.profiles import examples
+
+
+@pytest.fixture(params=["httpx", "httpx2"])
+def library(request: pytest.FixtureRequest) -> Any:
+    return needed(request.param)
+
+
+LIBRARIES = [
+    importlib.import_module(name)
+    for name in ("httpx", "httpx2")
+    if importlib.util.find_spec(name) is not None
+]
+
+
+class Echo:
+    """Answers with the body that it was sent, and keeps all of them."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[bytes, dict[bytes, bytes]]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        data, more = b"", True
+        while more:
+            message = await receive()
+            data += message["body"]
+            more = message["more_body"]
+        self.seen.append((data, dict(scope["headers"])))
+        headers = [(b"content-length", b"%d" % len(data)), (b"x-app", b"1")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": data})
+
+
+class Spy:
+    """A transport that keeps what passes it; mixed into those of a library."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.requests: list[Any] = []
+        self.responses: list[Any] = []
+
+    async def handle_async_request(self, request: Any) -> Any:
+        self.requests.append(request)
+        response = await super().handle_async_request(request)  # type: ignore[misc]
+        self.responses.append((response.status_code, response.headers.get("compactwire", "")))
+        return response
+
+
+def in_process(library: Any, app: Any) -> Any:
+    return type("Spied", (Spy, library.ASGITransport), {})(app=app)
+
+
+def client_of(library: Any, inner: Any, **options: Any) -> Any:
+    transport = compact_transport(inner, **options)
+    return library.AsyncClient(transport=transport, base_url="http://agent.example")
+
+
+def test_a_conversation_is_sent_once(library: Any) -> None:
+    records: list[Saving] = []
+    inner = in_process(library, CompactASGI(Echo()))
+
+    async def main() -> None:
+        async with client_of(library, inner, on_saving=records.append) as client:
+            for turns in range(1, 9):
+                answer = await client.post("/", content=body(turns), headers={"x-agent": "1"})
+                assert answer.content == body(turns)
+                assert answer.headers["content-length"] == str(len(body(turns)))
+                assert not {"content-encoding", "compactwire"} & set(answer.headers)
+                assert answer.request.content == body(turns)
+
+    asyncio.run(main())
+    sizes = [int(request.headers["content-length"]) for request in inner.requests]
+    assert sizes[0] == len(body(1))
+    assert max(sizes[2:]) < 100
+    assert {record.tool for record in records} == {"request", "response"}
+    assert sum(record.saved for record in records) > 10_000
+
+
+def test_the_application_sees_the_headers_of_a_plain_request(library: Any) -> None:
+    plain, coded = Echo(), Echo()
+
+    async def main() -> None:
+        for client in (
+            library.AsyncClient(transport=library.ASGITransport(plain), base_url="http://a"),
+            library.AsyncClient(
+                transport=compact_transport(library.ASGITransport(CompactASGI(coded))),
+                base_url="http://a",
+            ),
+        ):
+            async with client:
+                for turns in (1, 2, 3):
+                    await client.post("/", json={"text": "x" * 999 * turns}, params={"q": "ä"})
+
+    asyncio.run(main())
+    assert coded.seen == plain.seen
+
+
+@examples(0.1)
+@given(
+    st.sampled_from(LIBRARIES or [None]),
+    st.lists(
+        st.binary(max_size=700)
+        | st.text(max_size=30).flatmap(
+            lambda text: st.integers(0, 90).map(lambda times: (text * times).encode())
+        ),
+        max_size=5,
+    ),
+)
+def test_any_body_arrives_byte_for_byte(library: Any, bodies: list[bytes]) -> None:
+    if library is None:
+        pytest.skip("NOT RUN: neither httpx nor httpx2 is installed")
+    echo = Echo()
+
+    async def main() -> None:
+        async with client_of(library, library.ASGITransport(CompactASGI(echo))) as client:
+            for each in bodies:
+                assert (await client.post("/", content=each)).content == each
+
+    asyncio.run(main())
+    assert [data for data, _ in echo.seen] == bodies
+
+
+def test_a_peer_without_it_gets_plain_requests(library: Any) -> None:
+    inner = in_process(library, Echo())
+
+    async def main() -> None:
+        async with client_of(library, inner) as client:
+            for turns in range(1, 7):
+                assert (await client.post("/", content=body(turns))).content == body(turns)
+
+    asyncio.run(main())
+    assert [request.headers.get("compactwire") for request in inner.requests] == [
+        *["offer"] * 3,
+        *[None] * 3,
+    ]
+
+
+def test_fifty_tasks_share_the_lanes(library: Any) -> None:
+    records: list[Saving] = []
+    echo = Echo()
+    app = CompactASGI(echo, lanes=3)
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.001)
+        await app(scope, receive, send)
+
+    async def talk(client: Any, name: str) -> None:
+        for turns in range(1, 6):
+            answer = await client.post("/", content=body(turns, name))
+            assert answer.content == body(turns, name)
+
+    async def main() -> None:
+        async with client_of(
+            library, library.ASGITransport(slow), on_saving=records.append
+        ) as client:
+            await asyncio.gather(*(talk(client, str(number)) for number in range(50)))
+
+    asyncio.run(main())
+    assert sorted(data for data, _ in echo.seen) == sorted(
+        body(turns, str(number)) for number in range(50) for turns in range(1, 6)
+    )
+    reasons = [record.reason for record in records if record.tool == "request"]
+    assert {"", "busy"} <= set(reasons)
+    assert "refused" not in reasons
+
+
+def test_two_credentials_have_two_sessions(library: Any) -> None:
+    inner = in_process(library, CompactASGI(Echo()))
+
+    async def main() -> None:
+        async with client_of(library, inner) as client:
+            for _ in range(2):
+                for user in (("ann", "1"), ("bob", "2")):
+                    await client.post("/", content=body(40), auth=user)
+
+    asyncio.run(main())
+    *_, ann, bob = inner.requests
+    assert ann.headers["compactwire"].split(";")[0] != bob.headers["compactwire"].split(";")[0]
+    assert ann.headers["content-length"] == bob.headers["content-length"]
+
+
+def test_streamed_bodies_stay_plain(library: Any) -> None:
+    inner = in_process(library, CompactASGI(Echo()))
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield body(9)
+        yield b"end"
+
+    async def main() -> None:
+        async with client_of(library, inner) as client:
+            for _ in range(2):
+                answer = await client.post("/", content=parts())
+                assert answer.content == body(9) + b"end"
+            await client.post("/", files={"f": b"x" * 900})
+
+    asyncio.run(main())
+    assert all("content-encoding" not in request.headers for request in inner.requests)
+
+
+def test_an_event_stream_passes_in_its_parts(library: Any) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for number in range(3):
+            data = b"data: %d\n\n" % number
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def main() -> None:
+        async with client_of(library, library.ASGITransport(CompactASGI(app))) as client:
+            for _ in range(2):
+                async with client.stream("POST", "/", content=body(9)) as answer:
+                    parts = [part async for part in answer.aiter_raw()]
+                assert b"".join(parts) == b"data: 0\n\ndata: 1\n\ndata: 2\n\n"
+
+    asyncio.run(main())
+
+
+def test_redirects_and_cookies_work(library: Any) -> None:
+    echo = Echo()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/there":
+            await echo(scope, receive, send)
+            return
+        headers = [(b"location", b"/there"), (b"set-cookie", b"a=1"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 307, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def main() -> None:
+        async with client_of(library, library.ASGITransport(CompactASGI(app))) as client:
+            for turns in (1, 2, 3):
+                answer = await client.post("/", content=body(turns), follow_redirects=True)
+                assert answer.content == body(turns)
+
+    asyncio.run(main())
+    assert [data for data, _ in echo.seen] == [body(1), body(2), body(3)]
+
+
+def coded_answer(library: Any, **changed: Any) -> Any:
+    """A server that opens a session, and answers in it with something else."""
+    session = "session=AAAAAAAAAAAAAAAAAAAAAA; lanes=4; size=16777216"
+
+    def answer(request: Any) -> Any:
+        if "lane" not in request.headers["compactwire"]:
+            return library.Response(200, headers={"compactwire": session})
+        given = {"compactwire": "seq=1; coded; new", "content-encoding": "x-compactwire"}
+        return library.Response(200, headers=given, **changed)
+
+    return library.MockTransport(answer)
+
+
+@pytest.mark.parametrize("wrong", [b"", b"S", cw.Session().encode_request(args=1, pack="bytes")])
+def test_an_answer_that_cannot_be_read_is_an_error(library: Any, wrong: bytes) -> None:
+    with library.Client(
+        transport=compact_transport(coded_answer(library, content=wrong))
+    ) as client:
+        client.post("http://a/", content=body(3))
+        with pytest.raises(library.DecodingError):
+            client.post("http://a/", content=body(3))
+
+
+def test_an_answer_without_end_is_given_up(library: Any) -> None:
+    taken: list[int] = []
+
+    class Endless(library.SyncByteStream):  # type: ignore[misc]
+        closed = False
+
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                taken.append(1)
+                yield b"x" * 1_000
+
+        def close(self) -> None:
+            Endless.closed = True
+
+    inner = coded_answer(library, stream=Endless())
+    with library.Client(transport=compact_transport(inner, max_size=10_000)) as client:
+        client.post("http://a/", content=body(3))
+        with pytest.raises(library.DecodingError, match="longer than max_size"):
+            client.post("http://a/", content=body(3))
+    assert len(taken) == 11
+    assert Endless.closed
+
+
+def test_a_bomb_in_an_answer_is_given_up(library: Any) -> None:
+    bomb = cw.Session().encode_request(context="a" * (1 << 24), pack="bytes")
+    inner = coded_answer(library, content=bomb)
+    with library.Client(transport=compact_transport(inner, max_size=1 << 20)) as client:
+        client.post("http://a/", content=body(3))
+        with pytest.raises(library.DecodingError, match="larger than max_size"):
+            client.post("http://a/", content=body(3))
+
+
+def test_a_transport_of_both_kinds_is_both(library: Any) -> None:
+    transport: Any = compact_transport(library.MockTransport(lambda _: library.Response(200)))
+    assert isinstance(transport, library.BaseTransport)
+    assert isinstance(transport, library.AsyncBaseTransport)
+    only = compact_transport(library.ASGITransport(Echo()))
+    assert not isinstance(only, library.BaseTransport)
+
+
+def test_the_inner_transport_is_closed(library: Any) -> None:
+    closed: list[str] = []
+
+    class Inner(library.BaseTransport, library.AsyncBaseTransport):  # type: ignore[misc]
+        def close(self) -> None:
+            closed.append("sync")
+
+        async def aclose(self) -> None:
+            closed.append("async")
+
+    async def main() -> None:
+        async with library.AsyncClient(transport=compact_transport(Inner())):
+            pass
+
+    library.Client(transport=compact_transport(Inner())).close()
+    asyncio.run(main())
+    assert closed == ["sync", "async"]
+
+
+def test_a_hook_that_fails_leaves_no_connection_open(library: Any) -> None:
+    closed: list[bool] = []
+
+    class Stream(library.SyncByteStream):  # type: ignore[misc]
+        def __iter__(self) -> Iterator[bytes]:
+            yield b""
+
+        def close(self) -> None:
+            closed.append(True)
+
+    def fail(saving: Saving) -> None:
+        raise KeyError(saving.tool)
+
+    inner = library.MockTransport(lambda _: library.Response(200, stream=Stream()))
+    with (
+        library.Client(transport=compact_transport(inner, on_saving=fail)) as client,
+        pytest.raises(KeyError),
+    ):
+        client.post("http://a/", content=b"x")
+    assert closed == [True]
+
+
+class Served:
+    """uvicorn on the loopback, in a thread."""
+
+    def __init__(self, app: Any, port: int = 0) -> None:
+        uvicorn = needed("uvicorn")
+        self.socket = socket.create_server(("127.0.0.1", port))
+        self.port = self.socket.getsockname()[1]
+        config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+        self.socket.close()
+
+
+@contextlib.contextmanager
+def served(app: Any, port: int = 0) -> Iterator[Served]:
+    server = Served(app, port)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def test_a_conversation_over_a_connection_and_a_restart(library: Any) -> None:
+    echo = Echo()
+    records: list[Saving] = []
+    transport = compact_transport(library.HTTPTransport(), on_saving=records.append)
+    with library.Client(transport=transport) as client:
+        with served(CompactASGI(echo)) as server:
+            url = f"http://127.0.0.1:{server.port}/"
+            for turns in range(1, 6):
+                assert client.post(url, content=body(turns)).content == body(turns)
+        with served(CompactASGI(echo), server.port):
+            # The connection of the old server may be noticed to be closed only now.
+            with contextlib.suppress(library.TransportError):
+                client.post(url, content=b"again")
+            for turns in range(6, 10):
+                assert client.post(url, content=body(turns)).content == body(turns)
+    bodies = [data for data, _ in echo.seen if data != b"again"]
+    assert bodies == [body(turns) for turns in range(1, 10)]
+    assert sum(record.after for record in records) < sum(map(len, bodies))
+
+
+def test_threads_share_a_transport_over_connections(library: Any) -> None:
+    echo = Echo()
+    failed: list[BaseException] = []
+
+    def talk(client: Any, url: str, name: str) -> None:
+        try:
+            for turns in range(1, 6):
+                assert client.post(url, content=body(turns, name)).content == body(turns, name)
+        except BaseException as error:
+            failed.append(error)
+
+    with (
+        served(CompactASGI(echo)) as server,
+        library.Client(transport=compact_transport(library.HTTPTransport())) as client,
+    ):
+        url = f"http://127.0.0.1:{server.port}/"
+        threads = [
+            threading.Thread(target=talk, args=(client, url, str(number))) for number in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == []
+    assert len(echo.seen) == 40
+
+
+def test_a_truncated_answer_is_an_error(library: Any) -> None:
+    """A server that ends in the middle of a coded answer."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    session = b"compactwire: session=AAAAAAAAAAAAAAAAAAAAAA; lanes=4; size=9999\r\n"
+    coded = b"compactwire: seq=1; coded; new\r\ncontent-encoding: x-compactwire\r\n"
+    answers = [session + b"content-length: 0\r\n\r\n", coded + b"content-length: 90\r\n\r\nabc"]
+
+    def serve() -> None:
+        for answer in answers:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nconnection: close\r\n" + answer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with library.Client(transport=compact_transport(library.HTTPTransport())) as client:
+        client.post(url, content=b"")
+        with pytest.raises(library.RemoteProtocolError):
+            client.post(url, content=b"")
+    thread.join()
+    listener.close()
+
+
+def test_starlette_takes_it_as_middleware() -> None:
+    needed("starlette")
+    httpx2 = needed("httpx2")
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
+    from starlette.middleware.gzip import GZipMiddleware
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
+
+    async def chat(request: Request) -> JSONResponse:
+        return JSONResponse(await request.json())
+
+    async def dispatch(request: Any, call_next: Any) -> Any:
+        return await call_next(request)
+
+    app = Starlette(
+        routes=[Route("/", chat, methods=["POST"])],
+        middleware=[
+            Middleware(GZipMiddleware),
+            Middleware(CompactASGI, lanes=2),
+            Middleware(BaseHTTPMiddleware, dispatch=dispatch),
+        ],
+    )
+    inner = in_process(httpx2, app)
+
+    async def main() -> None:
+        async with client_of(httpx2, inner) as client:
+            for turns in range(1, 5):
+                value = json.loads(body(turns))
+                assert (await client.post("/", json=value)).json() == value
+
+    asyncio.run(main())
+    assert inner.responses[-1] == (200, "seq=3; coded")
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "http.md"
+
+
+def test_the_example_of_the_page_runs(
+    library: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed("starlette")
+    (code,) = re.findall(r"```python\n(import .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.setitem(sys.modules, "httpx", library)
+    exec(compile(code, str(PAGE), "exec"), {"__name__": "page"})
+    assert "request" in capsys.readouterr().out
