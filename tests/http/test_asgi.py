@@ -154,6 +154,8 @@ LENGTH = (b"content-length", b"%d" % len(TEXT))
         ([start(LENGTH), part(TEXT[:9], more=True)], False),
         ([start(LENGTH), {"type": "http.response.pathsend", "path": "/f"}], False),
         ([start(LENGTH)], False),
+        ([start(LENGTH), part(b"")], False),
+        ([start((b"content-length", b"9" * 5_000)), part(TEXT)], False),
         ([start((b"content-length", b"3")), part(b"abc")], False),
         ([start((b"content-length", b"1000")), part(b"\xff" * 1_000)], False),
     ],
@@ -197,6 +199,27 @@ def test_an_event_stream_is_not_held_back() -> None:
     headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
     asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, None, send))  # type: ignore[arg-type]
     assert seen == [1, 2]
+
+
+def test_an_answer_that_is_longer_than_it_says_is_not_held_back() -> None:
+    seen: list[int] = []
+    app = CompactASGI(App(*whole(b"")))
+    session = opened(app)
+
+    async def longer(scope: Message, receive: Any, send: Any) -> None:
+        for message in (start(LENGTH), *[part(TEXT[:-1], more=True)] * 3, part(b"")):
+            await send(message)
+            seen.append(len(sent))
+
+    app._app = longer
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
+    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, None, send))  # type: ignore[arg-type]
+    assert seen == [0, 0, 2, 3, 4]
 
 
 def test_an_application_that_fails_sends_nothing() -> None:
@@ -276,8 +299,9 @@ def test_work_in_a_thread_ends_before_its_task_is_cancelled() -> None:
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.sleep(0)
-        assert not task.done()
+        waited = not task.done()
         go.set()
+        assert waited
         with pytest.raises(asyncio.CancelledError):
             await task
         assert done == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import random
 from typing import Any
 
 import hypothesis.strategies as st
@@ -13,8 +14,9 @@ import compactwire as cw
 from compactwire.errors import CompactWireError, OptionError
 from compactwire.http import _server
 from compactwire.http._client import Client
-from compactwire.http._protocol import CREDENTIALS, Options
+from compactwire.http._protocol import CREDENTIALS, Lanes, Options
 from compactwire.http._server import Server
+from compactwire.http._table import Table
 from compactwire.savings import Saving
 from tests.http import MANY, Clock, Lost, Sent, Wire, body, options
 from tests.strategies.profiles import examples
@@ -68,6 +70,10 @@ def test_any_body_arrives_byte_for_byte(pairs: list[tuple[bytes, bytes]]) -> Non
     assert len(wire.sent) == 1 + len(pairs)
 
 
+RANDOM = bytes(random.Random(1).choices(range(128), k=512))
+"""A text that is longer when it is coded."""
+
+
 @pytest.mark.parametrize(
     ("request_body", "headers", "reason"),
     [
@@ -78,6 +84,7 @@ def test_any_body_arrives_byte_for_byte(pairs: list[tuple[bytes, bytes]]) -> Non
         (body(3), (("content-digest", "sha-256=:x:"),), "encoded"),
         (body(3), (("digest", "x"),), "encoded"),
         (body(3), (("signature", "x"),), "encoded"),
+        (RANDOM, (), "no-gain"),
         (bytes(range(32, 127)) * 6, (), ""),
     ],
 )
@@ -533,6 +540,83 @@ def test_repeated_questions_keep_their_lane() -> None:
     assert answers[1] < 50
 
 
+def test_a_body_that_stays_plain_leaves_the_lane_in_step() -> None:
+    wire = Wire().opened()
+    for request in (RANDOM, body(9), RANDOM, body(10), b"", RANDOM, body(11)):
+        assert wire.post(request) == request
+    assert [sent.status for sent in wire.sent] == [200] * 8
+    coded = [("; coded" in sent.said, "; coded" in sent.answered) for sent in wire.sent[1:]]
+    assert coded == [(request, request) for request in (0, 1, 0, 1, 0, 0, 1)]
+
+
+def test_an_answer_is_not_coded_after_a_later_request_of_its_lane() -> None:
+    wire = Wire().opened()
+    assert wire.server
+    session = wire.sent[0].answered.split(";")[0]
+    header = [("compactwire", f"{session}; lane=0; seq=1; new")]
+    first = wire.server.begin("POST", header)
+    assert first
+    assert first.may_code(200, [("content-length", str(len(body(9))))])
+    assert wire.server.begin("POST", [("compactwire", f"{session}; lane=0; seq=2")])
+    assert first.answer(200, [], body(9)) == ([], body(9))
+
+
+def test_a_request_that_is_no_body_leaves_nothing_in_the_session() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+
+    def other(sent: Sent) -> None:
+        if "coded" in sent.said:
+            sent.body = cw.Session().encode_request(system="x" * 600, pack="bytes")
+            sent.headers = [(name, value + "; new") for name, value in sent.headers]
+
+    assert wire.server
+    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    wire.post(body(2), before=other)
+    assert [lane.requests for lane in session.lanes] == [None] * 4
+
+
+def test_refusals_between_requests_that_are_accepted_are_no_reason_to_stop() -> None:
+    wire = Wire().opened()
+    assert wire.server
+    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    for turns in range(1, 20):
+        session.lanes[0].requests = None
+        wire.post(body(turns))
+        assert "coded" in wire.sent[-1].said
+    assert [sent.status for sent in wire.sent].count(409) == 18
+
+
+def test_credentials_of_each_request_are_not_offered_forever() -> None:
+    wire = Wire()
+    for number in range(100):
+        wire.post(body(1), ("cookie", str(number)))
+    assert [sent.said for sent in wire.sent] == ["offer"] * 65 + [""] * 35
+
+
+def test_owners_are_told_apart_by_each_value() -> None:
+    given = options()
+    owners = [
+        given.owner([("cookie", "a"), ("cookie", "b")]),
+        given.owner([("cookie", "acookieb")]),
+        given.owner([("cookie", "ab")]),
+        given.owner([("x-other", "a")]),
+    ]
+    assert len(set(owners)) == 4
+    assert given.owner([("x-other", "a")]) == given.owner([])
+
+
+def test_a_session_that_was_replaced_is_not_dropped() -> None:
+    clock = Clock()
+    table: Table[str, Lanes] = Table(most=2, idle_s=1, memory=1, clock=clock)
+    old, new = Lanes("", 1, []), Lanes("", 1, [])
+    table.put("key", new)
+    table.drop("key", old)
+    assert table.get("key") is new
+    table.drop("key", new)
+    assert len(table) == 0
+
+
 def test_busy_lanes_leave_a_body_plain() -> None:
     records: list[Saving] = []
     wire = Wire(client=Client(options(on_saving=records.append)), server=Server(options(), 2))
@@ -604,6 +688,7 @@ def test_refused_attempts_are_counted() -> None:
         ({"idle_s": float("nan")}, OptionError),
         ({"on_saving": 1}, TypeError),
         ({"credentials": "cookie"}, TypeError),
+        ({"credentials": [b"cookie"]}, TypeError),
     ],
 )
 def test_options_are_checked(changed: dict[str, Any], error: type[Exception]) -> None:

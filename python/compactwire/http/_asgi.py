@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._protocol import CREDENTIALS, Headers, Options, RefusalError, values
+from ._protocol import CREDENTIALS, Headers, Options, RefusalError, length_of
 from ._server import Server, Turn, refusal
 from ._threads import run
 
@@ -146,7 +146,7 @@ class _Answer:
         headers = _text(start.get("headers", ()))
         if self._turn.may_code(start["status"], headers) and not start.get("trailers"):
             self._start = start
-            self._left = int(values(headers, "content-length")[0])
+            self._left = length_of(headers) or 0
             return
         headers = self._turn.plain(start["status"], headers)
         await self._send({**start, "headers": _raw(headers)})

@@ -17,6 +17,8 @@ _CREDIT = 3
 # A server decides how many lanes a session has.
 _MAX_LANES = 64
 _MAX_ORIGINS = 1_024
+# Sessions in a row that nothing came of: the credentials are others in each request.
+_MAX_UNUSED = 64
 # Answers of an application that does not know the coding.
 _NOT_UNDERSTOOD = (400, 415, 422)
 _BLOCK = 4_096
@@ -28,7 +30,7 @@ class _Origin:
     size = 0
 
     def __init__(self, off_until: float = 0.0) -> None:
-        self.offers, self.credit, self.off_until = 0, _CREDIT, off_until
+        self.offers, self.unused, self.credit, self.off_until = 0, 0, _CREDIT, off_until
 
 
 class Client:
@@ -98,7 +100,10 @@ class Client:
             if answer is None:
                 return
             if answer.session and answer.lanes:
-                self._state(origin).offers = 0
+                state = self._state(origin)
+                state.offers, state.unused = 0, state.unused + 1
+                if state.unused > _MAX_UNUSED:
+                    self._switch_off(origin)
                 lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
                 limit = min(self.options.max_size, answer.size or self.options.max_size)
                 self._sessions.put(key, Lanes(answer.session, limit, lanes))
@@ -111,7 +116,7 @@ class Client:
         """A coded request was accepted."""
         with self._lock:
             state = self._state(origin)
-            state.credit = min(state.credit + 1, _CREDIT)
+            state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
 
     def failed(self, origin: str, *, cost: int = 1) -> bool:
         """A coded request was not accepted; whether that was once too often."""

@@ -62,8 +62,7 @@ class Options:
         if isinstance(self.credentials, str | bytes):
             kind = type(self.credentials).__name__
             raise TypeError(f"credentials must be a list of names of headers, not {kind}")
-        names = sorted({name.lower() for name in self.credentials})
-        object.__setattr__(self, "credentials", tuple(names))
+        object.__setattr__(self, "credentials", _names(self.credentials))
 
     def session(self) -> Session:
         """A session of one direction."""
@@ -119,6 +118,21 @@ class Options:
                     reason=reason,
                 )
             )
+
+
+def _names(credentials: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(credentials)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"credentials must hold str, not {type(name).__name__}")
+    return tuple(sorted({name.lower() for name in names}))
+
+
+def length_of(headers: Headers) -> int | None:
+    """The length that the headers tell; None if it is missing or invalid."""
+    lengths = values(headers, "content-length")
+    known = len(lengths) == 1 and len(lengths[0]) < 16 and lengths[0].isdecimal()
+    return int(lengths[0]) if known else None
 
 
 def _at_least_one(name: str, value: object) -> None:

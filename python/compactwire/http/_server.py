@@ -17,6 +17,7 @@ from ._protocol import (
     RefusalError,
     body_of,
     is_coded,
+    length_of,
     values,
     without,
 )
@@ -133,7 +134,7 @@ class Turn:
             raise RefusalError(413, "size") from None
         except CompactWireError:
             # It may have left something in the session.
-            lane.requests = None
+            lane.requests, lane.request_size = None, 0
             raise RefusalError(400, "body") from None
         lane.request_size = len(body)
         self._accepted = True
@@ -151,16 +152,14 @@ class Turn:
 
     def may_code(self, status: int, headers: Headers) -> bool:
         """Whether the body of an answer with this head may be coded: it is known how long it is."""
-        lengths = values(headers, "content-length")
-        if self._lane is None or self._method == "HEAD" or status in _NO_BODY or len(lengths) != 1:
+        length = length_of(headers)
+        if self._lane is None or self._method == "HEAD" or status in _NO_BODY or length is None:
             return False
         kinds = values(headers, "content-type")
         if any(kind.strip().lower().startswith("text/event-stream") for kind in kinds):
             return False
-        limit = self._server.options.max_size
-        return lengths[0].isdecimal() and not self._server.options.why_plain(
-            headers, int(lengths[0]), limit
-        )
+        options = self._server.options
+        return not options.why_plain(headers, length, options.max_size)
 
     def answer(self, status: int, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
         """The headers and the body of an answer, coded if that is shorter."""

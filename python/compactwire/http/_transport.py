@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..errors import CompactWireError
 from ._client import Client, Exchange
 from ._header import CODING, NAME
-from ._protocol import CREDENTIALS, Headers, Options
+from ._protocol import CREDENTIALS, Headers, Options, length_of
 from ._threads import run
 
 if TYPE_CHECKING:
@@ -275,5 +275,5 @@ def _raw_without(headers: Iterable[tuple[bytes, bytes]], *names: str) -> list[tu
 
 
 def _is_short(response: Any) -> bool:
-    length = response.headers.get("content-length", "")
-    return len(length) < 16 and length.isdecimal() and int(length) <= _SHORT
+    length = length_of(_headers(response))
+    return length is not None and length <= _SHORT
