@@ -541,7 +541,7 @@ def test_repeated_questions_keep_their_lane() -> None:
 
 
 def test_a_body_that_stays_plain_leaves_the_lane_in_step() -> None:
-    wire = Wire().opened()
+    wire = Wire(server=Server(options(), 1)).opened()
     for request in (RANDOM, body(9), RANDOM, body(10), b"", RANDOM, body(11)):
         assert wire.post(request) == request
     assert [sent.status for sent in wire.sent] == [200] * 8
