@@ -542,11 +542,13 @@ def test_repeated_questions_keep_their_lane() -> None:
 
 def test_a_body_that_stays_plain_leaves_the_lane_in_step() -> None:
     wire = Wire(server=Server(options(), 1)).opened()
-    for request in (RANDOM, body(9), RANDOM, body(10), b"", RANDOM, body(11)):
+    second = bytes(random.Random(2).choices(range(128), k=512))
+    third = bytes(random.Random(3).choices(range(128), k=512))
+    for request in (RANDOM, body(9), second, body(10), b"", third, body(11)):
         assert wire.post(request) == request
     assert [sent.status for sent in wire.sent] == [200] * 8
     coded = [("; coded" in sent.said, "; coded" in sent.answered) for sent in wire.sent[1:]]
-    assert coded == [(request, request) for request in (0, 1, 0, 1, 0, 0, 1)]
+    assert coded == [(turn, turn) for turn in (0, 1, 0, 1, 0, 0, 1)]
 
 
 def test_an_answer_is_not_coded_after_a_later_request_of_its_lane() -> None:
@@ -567,12 +569,13 @@ def test_a_request_that_is_no_body_leaves_nothing_in_the_session() -> None:
 
     def other(sent: Sent) -> None:
         if "coded" in sent.said:
+            said("; coded", "; coded; new")(sent)
             sent.body = cw.Session().encode_request(system="x" * 600, pack="bytes")
-            sent.headers = [(name, value + "; new") for name, value in sent.headers]
 
     assert wire.server
     (session,) = [session for _, session in wire.server._sessions._kept.values()]
     wire.post(body(2), before=other)
+    assert wire.sent[-2].answered == "refused=body"
     assert [lane.requests for lane in session.lanes] == [None] * 4
 
 

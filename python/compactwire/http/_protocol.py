@@ -24,6 +24,8 @@ CREDENTIALS = ("authorization", "cookie", "x-api-key", "api-key", "x-goog-api-ke
 """Headers that say whose request it is."""
 
 MIN_SIZE = 512
+# What the headers of a coded body take.
+_MIN_SAVING = 64
 # A message has a few bytes more than its body.
 _FRAME = 1_024
 # A session has the body twice, since it can take one back.
@@ -97,7 +99,7 @@ class Options:
             return None, session, "not-text"
         writer = session or self.session()
         coded = writer.encode_request(context=text, pack="bytes")
-        if len(coded) >= len(body):
+        if len(coded) + _MIN_SAVING > len(body):
             writer.rollback()
             return None, session, "no-gain"
         return coded, writer, ""
