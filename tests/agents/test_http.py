@@ -207,6 +207,55 @@ def test_two_credentials_have_two_sessions(library: Any) -> None:
     assert ann.headers["content-length"] == bob.headers["content-length"]
 
 
+def test_large_bodies_are_coded_in_threads(library: Any) -> None:
+    echo = Echo()
+    inner = in_process(library, CompactASGI(echo))
+    large = [body(turns, name) for turns in (9_000, 9_001) for name in "abcdef"]
+
+    async def main() -> None:
+        async with client_of(library, inner) as client:
+            await client.post("/", content=b"")
+            answers = await asyncio.gather(*(client.post("/", content=each) for each in large))
+            assert [answer.content for answer in answers] == large
+
+    asyncio.run(main())
+    assert sorted(data for data, _ in echo.seen[1:]) == sorted(large)
+    assert {status for status, _ in inner.responses} == {200}
+    assert sum("coded" in request.headers.get("compactwire", "") for request in inner.requests) >= 4
+
+
+@pytest.mark.parametrize("turns", [9, 9_000])
+def test_a_cancelled_request_begins_its_lane_anew(library: Any, turns: int) -> None:
+    """It is cancelled while the application has it: what the server knows is then unknown."""
+    echo = Echo()
+
+    async def main() -> None:
+        reached = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] == "/wait":
+                await receive()
+                reached.set()
+                await asyncio.Event().wait()
+            await echo(scope, receive, send)
+
+        inner = in_process(library, CompactASGI(app, lanes=1))
+        async with client_of(library, inner) as client:
+            for added in (0, 1):
+                await client.post("/", content=body(turns + added))
+            task = asyncio.ensure_future(client.post("/wait", content=body(turns + 2)))
+            await reached.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            answer = await client.post("/", content=body(turns + 3))
+            assert answer.content == body(turns + 3)
+        assert inner.requests[-1].headers["compactwire"].endswith("seq=3; coded; new")
+        assert inner.responses[-1] == (200, "seq=3; coded; new")
+
+    asyncio.run(main())
+
+
 def test_streamed_bodies_stay_plain(library: Any) -> None:
     inner = in_process(library, CompactASGI(Echo()))
 
