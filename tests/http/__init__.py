@@ -122,6 +122,8 @@ class Wire:
             assert without(turn.request_headers(len(body)), "content-length") == without(
                 sent.headers, "content-length", "content-encoding", "compactwire"
             )
+        if turn is not None and turn.wants:
+            turn.first = lambda: body
         self.seen.append(body)
         answer = self.answer(body)
         sent.status, sent.answer = self.status, answer

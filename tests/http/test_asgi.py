@@ -133,6 +133,34 @@ def test_the_application_sees_a_plain_request() -> None:
     assert lengths == [b"%d" % len(sent[1]["body"])]
 
 
+@pytest.mark.parametrize(
+    ("parts", "kept"),
+    [
+        ([body(9)], True),
+        ([body(9)[:100], body(9)[100:], b""], True),
+        ([b"x" * (1 << 17)], True),
+        ([b"x" * (1 << 17), b"y"], False),
+        ([b""], False),
+    ],
+)
+def test_a_short_body_begins_the_session(parts: list[bytes], kept: bool) -> None:
+    inner = App(*whole(b""))
+    sent = call(CompactASGI(inner), [(b"compactwire", b"offer")], *parts)
+    assert said(sent).endswith(b"; kept") == kept
+    assert inner.body == b"".join(parts)
+
+
+def test_a_body_that_the_application_does_not_read_does_not_begin_the_session() -> None:
+    async def early(scope: Message, receive: Any, send: Any) -> None:
+        await receive()
+        for message in whole(b""):
+            await send(message)
+
+    sent = call(CompactASGI(early), [(b"compactwire", b"offer")], body(9), b"more")
+    assert said(sent).startswith(b"session=")
+    assert b"kept" not in said(sent)
+
+
 TEXT = body(30)
 LENGTH = (b"content-length", b"%d" % len(TEXT))
 

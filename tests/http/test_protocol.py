@@ -305,6 +305,8 @@ def test_a_request_that_is_no_body_is_refused() -> None:
         def other(sent: Sent, content: Any = content) -> None:
             if "coded" in sent.said:
                 sent.body = cw.Session().encode_request(**content, pack="bytes")
+                if "; new" not in sent.said:
+                    said("; coded", "; coded; new")(sent)
 
         wire.post(body(2), before=other)
         assert wire.sent[-2].answered == "refused=body"
@@ -530,6 +532,14 @@ def test_each_conversation_keeps_its_lane() -> None:
     assert lanes == ["lane=0", "lane=1", "lane=2", "lane=3"] * 8
 
 
+def test_a_body_with_a_number_at_its_beginning_keeps_its_lane() -> None:
+    """Such as the id of JSON-RPC: what is the same has another place in each body."""
+    wire = Wire(answer=lambda _: b"").opened()
+    for turns in range(1, 40):
+        wire.post(b'{"id":%d,"params":%s}' % (10**turns, body(turns * 5)))
+    assert all("lane=0" in sent.said for sent in wire.sent[1:])
+
+
 def test_repeated_questions_keep_their_lane() -> None:
     wire = Wire(answer=lambda _: body(40)).opened()
     for _ in range(3):
@@ -618,6 +628,73 @@ def test_a_session_that_was_replaced_is_not_dropped() -> None:
     assert table.get("key") is new
     table.drop("key", new)
     assert len(table) == 0
+
+
+def test_a_session_begins_with_the_body_that_was_plain() -> None:
+    wire = Wire()
+    for turns in (5, 6):
+        assert wire.post(body(turns)) == body(turns)
+    assert wire.sent[0].answered.endswith("; kept")
+    assert wire.sent[1].said.endswith("lane=0; seq=1; coded")
+    assert len(wire.sent[1].body) < 60
+
+
+@pytest.mark.parametrize(
+    ("first", "headers"),
+    [
+        (body(4_000, "large"), ()),
+        (b"x" * 511, ()),
+        (b"\xff" * 600, ()),
+        (RANDOM, ()),
+        (body(5), (("content-digest", "x"),)),
+    ],
+)
+def test_other_bodies_do_not_begin_a_session(first: bytes, headers: Any) -> None:
+    wire = Wire()
+    wire.post(first, *headers)
+    assert "kept" not in wire.sent[0].answered
+    assert wire.post(body(6)) == body(6)
+    assert wire.sent[-1].said.endswith("lane=0; seq=1; coded; new")
+
+
+def test_a_server_that_kept_another_body_is_noticed() -> None:
+    wire = Wire()
+    assert wire.server
+    turn_of = wire.server.begin
+
+    def begin(method: str, headers: Any) -> Any:
+        turn = turn_of(method, headers)
+        if turn is not None and turn.wants:
+            turn.wants = False  # the harness gives it no body
+            plain = turn.plain
+
+            def other(status: int, given: Any) -> Any:
+                turn.wants, turn.first = True, lambda: body(9, "other")
+                return plain(status, given)
+
+            turn.plain = other
+        return turn
+
+    wire.server.begin = begin  # type: ignore[method-assign]
+    wire.post(body(5))
+    assert "kept" in wire.sent[0].answered
+    assert wire.post(body(6)) == body(6)
+    assert [sent.status for sent in wire.sent] == [200, 409, 200]
+    assert wire.seen == [body(5), body(6)]
+
+
+def test_a_server_that_says_it_kept_what_it_did_not_is_noticed() -> None:
+    wire = Wire()
+
+    def lie(sent: Sent) -> None:
+        sent.answer_headers = [
+            (name, value + "; kept" if name == "compactwire" else value)
+            for name, value in sent.answer_headers
+        ]
+
+    wire.post(body(5_000)[:100_000], ("content-digest", "x"), after=lie)
+    assert wire.post(body(6)) == body(6)
+    assert wire.sent[-1].status == 200
 
 
 def test_busy_lanes_leave_a_body_plain() -> None:

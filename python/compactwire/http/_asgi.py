@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._protocol import CREDENTIALS, Headers, Options, RefusalError, length_of
+from ._protocol import CREDENTIALS, MAX_KEPT, Headers, Options, RefusalError, length_of
 from ._server import Server, Turn, refusal
 from ._threads import run
 
@@ -102,6 +102,9 @@ class CompactASGI:
                 await _refuse(send, refused)
                 return
             size, receive = len(body), _Body(body, receive).receive
+        elif turn.wants:
+            kept = _Kept(receive)
+            receive, turn.first = kept.receive, kept.body
         scope = {**scope, "headers": _raw(turn.request_headers(size))}
         answer = _Answer(turn, send)
         await self._app(scope, receive, answer.send)
@@ -120,6 +123,31 @@ class _Body:
             return await self._receive()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
+
+
+class _Kept:
+    """Keeps the body that the application receives, unless it is long."""
+
+    def __init__(self, receive: _Receive) -> None:
+        self._receive = receive
+        self._parts: list[bytes] = []
+        self._left, self._whole = MAX_KEPT, False
+
+    async def receive(self) -> _Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            part = message.get("body", b"")
+            self._left -= len(part)
+            if self._left < 0:
+                self._parts = []
+            elif part:
+                self._parts.append(part)
+            self._whole = not message.get("more_body", False)
+        return message
+
+    def body(self) -> bytes | None:
+        """The body; None if it is long, or was not received to its end."""
+        return b"".join(self._parts) if self._whole and self._left >= 0 else None
 
 
 class _Answer:

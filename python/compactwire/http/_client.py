@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..errors import InvalidFormat
 from ._header import NAME, Header, read
-from ._protocol import MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
+from ._protocol import MAX_KEPT, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
 from ._table import Table
 
 Step = Literal["again", "plain", "coded"]
@@ -21,7 +21,8 @@ _MAX_ORIGINS = 1_024
 _MAX_UNUSED = 64
 # Answers of an application that does not know the coding.
 _NOT_UNDERSTOOD = (400, 415, 422)
-_BLOCK = 4_096
+# Pieces of a body, their length, and how far they may have moved in the next one.
+_PROBES, _PROBE, _NEAR = 32, 24, 1 << 18
 
 
 class _Origin:
@@ -93,8 +94,13 @@ class Client:
             self._offering.add(key)
             return True
 
-    def offered(self, key: bytes, origin: str, answer: Header | None) -> None:
-        """An offer was answered, by a session or not; None if it is unknown what it led to."""
+    def offered(
+        self, key: bytes, origin: str, answer: Header | None, first: Lane | None = None
+    ) -> None:
+        """An offer was answered, by a session or not; None if it is unknown what it led to.
+
+        A session may begin with a lane that has a body already.
+        """
         with self._lock:
             self._offering.discard(key)
             if answer is None:
@@ -105,8 +111,10 @@ class Client:
                 if state.unused > _MAX_UNUSED:
                     self._switch_off(origin)
                 lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
+                if first is not None:
+                    lanes[0] = first
                 limit = min(self.options.max_size, answer.size or self.options.max_size)
-                self._sessions.put(key, Lanes(answer.session, limit, lanes))
+                self._sessions.put(key, Lanes(answer.session, limit, lanes, uses=1))
                 return
             self._state(origin).offers += 1
             if self._state(origin).offers >= _CREDIT:
@@ -226,7 +234,8 @@ class Exchange:
                 # An error says nothing about what is behind it.
                 unknown = status >= 400 and not answer.session
                 self._offering = False
-                self._client.offered(self._key, self._origin, None if unknown else answer)
+                first = self._first(answer)
+                self._client.offered(self._key, self._origin, None if unknown else answer, first)
             return self._over()
         if self._coded:
             if answer.refused:
@@ -236,9 +245,21 @@ class Exchange:
             self._client.accepted(self._origin)
         elif answer.session:
             # The server has lost the session, and answered nevertheless, with a new one.
-            self._client.offered(self._key, self._origin, answer)
+            self._client.offered(self._key, self._origin, answer, self._first(answer))
             return self._over()
         return "coded" if answer.coded or is_coded(headers) else self._over()
+
+    def _first(self, answer: Header) -> Lane | None:
+        """A lane that begins with the body of this request, which was plain and the server kept."""
+        body, options = self._body, self._client.options
+        if body is None or not answer.kept:
+            return None
+        if options.why_plain(self._headers, len(body), min(MAX_KEPT, options.max_size)):
+            return None
+        coded, requests, _ = options.code(None, body)
+        if coded is None:
+            return None
+        return Lane(fresh=False, requests=requests, request_size=len(body), body=body, used=1)
 
     def _refused(self, status: int) -> Step:
         """The application has not seen the request: send it again, coded if that may help."""
@@ -310,39 +331,21 @@ def _best(lanes: list[Lane], body: bytes, target: str) -> int | None:
     if len(body) < MIN_SIZE:
         same = [number for number in free if lanes[number].target == target]
         return min(same or free, key=lambda number: lanes[number].used)
-    shared = {number: _shared(lanes[number].body, body) for number in free}
-    best = max(free, key=shared.__getitem__)
+    found = {number: _found(lanes[number].body, body) for number in free}
+    best = max(free, key=found.__getitem__)
     # A conversation that grows, or has an edit, keeps most of what it had.
-    if lanes[best].body and shared[best] * 4 >= len(lanes[best].body) * 3:
+    if found[best] * 4 >= _PROBES * 3:
         return best
     return min(free, key=lambda number: lanes[number].used)
 
 
-def _shared(old: bytes, new: bytes) -> int:
-    """About how many bytes two bodies have in common at their beginnings and at their ends."""
-    most = min(len(old), len(new))
-    start = 0
-    while start < most and old[start : start + _BLOCK] == new[start : start + _BLOCK]:
-        start += _BLOCK
-    start += _prefix(old[start : start + _BLOCK], new[start : start + _BLOCK])
-    end = 0
-    while end < most - start:
-        step = min(_BLOCK, most - start - end)
-        tails = (text[len(text) - end - step : len(text) - end] for text in (old, new))
-        one, other = tails
-        if one != other:
-            return start + end + _prefix(one[::-1], other[::-1])
-        end += step
-    return min(start + end, most)
-
-
-def _prefix(one: bytes, other: bytes) -> int:
-    """The length of the common prefix, by bisection."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _found(old: bytes, new: bytes) -> int:
+    """How many pieces of a body, taken at equal distances, are in another, and near their place."""
+    if not old:
+        return 0
+    count = 0
+    for number in range(_PROBES):
+        at = (len(old) - _PROBE) * number // (_PROBES - 1)
+        piece = old[max(at, 0) : at + _PROBE]
+        count += new.find(piece, max(at - _NEAR, 0), at + _NEAR) >= 0
+    return count

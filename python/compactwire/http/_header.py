@@ -2,13 +2,14 @@
 
     client   offer
              session=ID; lane=0; seq=7[; got=6][; new][; coded]
-    server   session=ID; lanes=4; size=16777216
+    server   session=ID; lanes=4; size=16777216[; kept]
              seq=7[; coded][; new]
              refused=WORD
 
 `coded` says that the body of this message is a packed request of a `Session`, and `new` that it
 continues nothing, so that its receiver begins anew. `seq` numbers the requests of a lane, and `got`
-is the number of the last coded answer that the client could read.
+is the number of the last coded answer that the client could read. `kept` says that lane 0 begins
+with the body of this request, although that was plain.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CODING = "x-compactwire"
 """The content coding of a body that a session wrote."""
 
 _MAX_LENGTH = 256
-_FLAGS = ("offer", "coded", "new")
+_FLAGS = ("offer", "coded", "new", "kept")
 _NUMBERS = ("lanes", "size", "lane", "seq", "got")
 _WORDS = {"session": "[A-Za-z0-9_-]{22}", "refused": "[a-z]{1,16}"}
 _FORMS = {
@@ -46,6 +47,7 @@ class Header:
     got: int = 0
     coded: bool = False
     new: bool = False
+    kept: bool = False
     refused: str = ""
 
     def __str__(self) -> str:

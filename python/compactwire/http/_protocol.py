@@ -26,6 +26,8 @@ CREDENTIALS = ("authorization", "cookie", "x-api-key", "api-key", "x-goog-api-ke
 MIN_SIZE = 512
 # What the headers of a coded body take.
 _MIN_SAVING = 64
+# The largest plain body that begins a session: both sides read it a second time.
+MAX_KEPT = 1 << 17
 # A message has a few bytes more than its body.
 _FRAME = 1_024
 # A session has the body twice, since it can take one back.

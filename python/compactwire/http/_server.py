@@ -6,10 +6,12 @@ import hashlib
 import hmac
 import secrets
 import threading
+from collections.abc import Callable
 
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, Header, read
 from ._protocol import (
+    MAX_KEPT,
     Headers,
     Lane,
     Lanes,
@@ -65,15 +67,24 @@ class Server:
                 return None
             return session
 
-    def open(self, owner: bytes) -> Header:
-        """Make a session, and give it a name that cannot be guessed."""
+    def open(self, owner: bytes, first: bytes | None = None) -> Header:
+        """Make a session, and give it a name that cannot be guessed.
+
+        Its first lane begins with a body, if one is given that can be coded.
+        """
         id = secrets.token_urlsafe(_ID_BYTES)
         lanes = [Lane() for _ in range(self._lanes)]
         limit = self.options.max_size
+        if first is not None:
+            coded, _, _ = self.options.code(None, first)
+            if coded is not None:
+                lanes[0].requests, lanes[0].request_size = self.options.session(), len(first)
+                body_of(lanes[0].requests, coded)
+        kept = lanes[0].requests is not None
         with self._lock:
             self._sessions.put(_key(id), Lanes(id, limit, lanes, owner=owner))
             self._sessions.trim()
-        return Header(session=id, lanes=self._lanes, size=limit)
+        return Header(session=id, lanes=self._lanes, size=limit, kept=kept)
 
     def enter(self, session: Lanes, header: Header) -> Lane | None:
         """The lane for a request; None if its number was used, or is of no lane."""
@@ -112,6 +123,9 @@ class Turn:
         self._lane = server.enter(self._session, header) if self._session is not None else None
         self._accepted = False
         self.coded = is_coded(headers) or header.coded
+        self.wants = not self.coded and self._session is None and (header.offer or header.session)
+        """Whether a session is wanted; it then begins with `first`, the body of the request."""
+        self.first: Callable[[], bytes | None] = lambda: None
         self.weight = self._lane.size if self._lane is not None else 0
         """The bytes that its work depends on, beside those of the body."""
 
@@ -186,11 +200,14 @@ class Turn:
         headers = without(headers, NAME)
         if self._accepted:
             return _marked(headers, Header(seq=self._header.seq))
-        wanted = self._header.offer or self._header.session
         # Whoever the application turns away gets no memory of ours.
-        if wanted and self._session is None and status < 400:
-            return _marked(headers, self._server.open(self._owner))
-        return headers
+        if not self.wants or status >= 400:
+            return headers
+        first, options = self.first(), self._server.options
+        limit = min(MAX_KEPT, options.max_size)
+        if first is not None and options.why_plain(self._headers, len(first), limit):
+            first = None
+        return _marked(headers, self._server.open(self._owner, first))
 
 
 def refusal(refused: RefusalError) -> tuple[Headers, bytes]:
