@@ -72,6 +72,8 @@ class Wire:
     server: Server | None = field(default_factory=lambda: Server(options(), 4))
     answer: Callable[[bytes], bytes] = lambda body: body
     status: int = 200
+    reads: bool = True
+    """Whether the application reads its body before it answers."""
     sent: list[Sent] = field(default_factory=list)
     seen: list[bytes] = field(default_factory=list)
     """The bodies that the application saw."""
@@ -122,7 +124,7 @@ class Wire:
             assert without(turn.request_headers(len(body)), "content-length") == without(
                 sent.headers, "content-length", "content-encoding", "compactwire"
             )
-        if turn is not None and turn.wants:
+        if turn is not None and turn.wants and self.reads:
             turn.first = lambda: body
         self.seen.append(body)
         answer = self.answer(body)

@@ -639,6 +639,23 @@ def test_a_session_begins_with_the_body_that_was_plain() -> None:
     assert len(wire.sent[1].body) < 60
 
 
+def test_a_body_that_was_kept_counts_for_the_memory() -> None:
+    wire = Wire()
+    wire.post(body(5))
+    assert wire.server
+    for table in (wire.server._sessions, wire.client._sessions):
+        (session,) = [session for _, session in table._kept.values()]
+        assert session.size >= 2 * len(body(5))
+
+
+def test_a_body_that_the_server_did_not_keep_begins_nothing() -> None:
+    wire = Wire(reads=False)
+    wire.post(body(5))
+    assert wire.post(body(6)) == body(6)
+    assert wire.sent[-1].said.endswith("lane=0; seq=1; coded; new")
+    assert [sent.status for sent in wire.sent] == [200, 200]
+
+
 @pytest.mark.parametrize(
     ("first", "headers"),
     [
@@ -658,21 +675,14 @@ def test_other_bodies_do_not_begin_a_session(first: bytes, headers: Any) -> None
 
 
 def test_a_server_that_kept_another_body_is_noticed() -> None:
-    wire = Wire()
+    wire = Wire(reads=False)
     assert wire.server
-    turn_of = wire.server.begin
+    begun = wire.server.begin
 
     def begin(method: str, headers: Any) -> Any:
-        turn = turn_of(method, headers)
-        if turn is not None and turn.wants:
-            turn.wants = False  # the harness gives it no body
-            plain = turn.plain
-
-            def other(status: int, given: Any) -> Any:
-                turn.wants, turn.first = True, lambda: body(9, "other")
-                return plain(status, given)
-
-            turn.plain = other
+        turn = begun(method, headers)
+        if turn is not None:
+            turn.first = lambda: body(9, "other")
         return turn
 
     wire.server.begin = begin  # type: ignore[method-assign]
