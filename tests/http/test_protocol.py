@@ -607,6 +607,14 @@ def test_credentials_of_each_request_are_not_offered_forever() -> None:
     assert [sent.said for sent in wire.sent] == ["offer"] * 65 + [""] * 35
 
 
+def test_sessions_that_are_used_for_answers_alone_are_used() -> None:
+    wire = Wire(answer=lambda _: body(9))
+    for number in range(100):
+        for _ in range(2):
+            assert wire.post(b"", ("cookie", str(number)), method="GET") == body(9)
+    assert [sent.said for sent in wire.sent].count("offer") == 100
+
+
 def test_owners_are_told_apart_by_each_value() -> None:
     given = options()
     owners = [

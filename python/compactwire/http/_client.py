@@ -121,7 +121,7 @@ class Client:
                 self._switch_off(origin)
 
     def accepted(self, origin: str) -> None:
-        """A coded request was accepted."""
+        """Something was coded with the session, and accepted."""
         with self._lock:
             state = self._state(origin)
             state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
@@ -299,6 +299,7 @@ class Exchange:
         answers = answers or self._client.options.session()
         body = body_of(answers, coded)
         lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
+        self._client.accepted(self._origin)
         self._over()
         self._client.options.report("response", len(body), len(coded))
         return body
