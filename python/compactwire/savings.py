@@ -49,7 +49,9 @@ class Saving:
     reason : str
         Why nothing was saved, or an empty string. The words are those of `compactwire.Shrunk`;
         adapters add `"excluded"` and `"document"`, MCP `"error"`, `"differs"` (the structured
-        content says something else than the text), `"no-text"` and `"time"`.
+        content says something else than the text), `"no-text"` and `"time"`;
+        HTTP has `"no-session"`, `"busy"`, `"size"`, `"encoded"`, `"not-text"`, `"no-gain"` and
+        `"refused"`.
     structured : int or None
         The size of the structured content as compact JSON, None if the result had none.
     dropped : bool

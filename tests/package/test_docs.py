@@ -115,7 +115,7 @@ def documented() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns", ".http"]
+    "name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns", ".http", ".arrow"]
 )
 def test_the_reference_has_every_public_name(name: str) -> None:
     module = importlib.import_module("compactwire" + name)

@@ -45,9 +45,7 @@ class Column:
 
     @property
     def type(self) -> str:
-        """The type as a format string of the Arrow C data interface: "u" for texts, "+s" for
-        structs.
-        """
+        """The type as a format string of Arrow: "u" for texts, "+s" for structs."""
     @property
     def num_chunks(self) -> int:
         """The number of chunks."""
