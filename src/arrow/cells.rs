@@ -14,7 +14,10 @@ use std::sync::Arc;
 
 /// The maximum number of bytes of a text in the result, and of all texts of a column before the rows are
 /// continued in another chunk.
-pub(super) const MAX_TEXT: usize = 1 << 30;
+pub(super) const MAX_TEXT: usize = if cfg!(test) { 1 << 10 } else { 1 << 30 };
+
+/// The maximum number of bytes of all texts of a column. A column that is not full has room for one more.
+const MAX_COLUMN: usize = 2 * MAX_TEXT - 1;
 
 /// The type of a column of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -264,7 +267,7 @@ pub(super) fn fitting(shape: &Shape, parts: &[ArrayRef]) -> usize {
             *sum += text_size(column);
             *sum
         })
-        .all(|sum| i32::try_from(sum).is_ok())
+        .all(|sum| sum <= MAX_COLUMN)
     };
     parts.iter().take_while(|part| fits(part)).count().max(1)
 }

@@ -12,11 +12,13 @@
 //! | `rows` | applies a function to each row, on several threads |
 //! | `response`, `message`, `text` | the functions |
 //! | `table`, `moments` | a table as a value, for GCF; its dates, times and decimals as texts |
+//! | `loads` | reads a GCF text as a column |
 //! | `error` | [`Error`], and [`Failure`] for the error of one row |
 
 mod cells;
 mod column;
 mod error;
+mod loads;
 mod message;
 mod moments;
 mod response;
@@ -29,6 +31,7 @@ pub use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 pub use column::Column;
 pub use error::{Error, Failure, OnError};
+pub use loads::gcf_loads;
 pub use message::{Field, decode, detect, inspect};
 pub use response::{Output, encode};
 pub use rows::RowOptions;

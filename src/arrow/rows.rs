@@ -194,3 +194,83 @@ fn join(shape: &Shape, pieces: Vec<Piece>, chunks: &mut Vec<ArrayRef>) -> Result
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::MAX_TEXT;
+    use super::super::texts::{Text, Texts};
+    use super::*;
+    use crate::compact::DecodeError;
+    use arrow_array::cast::AsArray;
+    use arrow_array::{Array, StringArray};
+    use arrow_schema::{DataType, Field};
+    use std::sync::Arc;
+
+    fn column(chunks: Vec<Vec<Option<String>>>) -> Column {
+        let field = Arc::new(Field::new("", DataType::Utf8, true));
+        let chunks = chunks.into_iter().map(|rows| Arc::new(StringArray::from(rows)) as ArrayRef);
+        Column::new(field, chunks.collect(), 0)
+    }
+
+    /// Copies each text; fails for `bad`.
+    fn copy(column: &Column, errors: OnError, threads: usize) -> Result<Column, Error> {
+        let options = RowOptions { errors, threads };
+        map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+            match texts.get(row) {
+                None => Err(Stop::Null),
+                Some(Text::Str("bad")) => Err(DecodeError::EmptyResponse.into()),
+                Some(Text::Str(text)) => Ok(cells.text(0, text)?),
+                Some(Text::Bytes(_)) => Err(DecodeError::InvalidPrefix('?').into()),
+            }
+        })
+    }
+
+    fn rows(column: &Column) -> Vec<Option<String>> {
+        let texts = column.chunks().iter().map(|chunk| chunk.as_string::<i32>());
+        texts.flat_map(|chunk| chunk.iter().map(|text| text.map(str::to_owned))).collect()
+    }
+
+    #[test]
+    fn texts_that_are_too_large_for_one_array_become_several() {
+        let texts: Vec<_> = (0..500).map(|n| (n % 7 > 0).then(|| "x".repeat(n))).collect();
+        let column = column(vec![texts.clone(), vec![], texts.clone()]);
+        for threads in [1, 3] {
+            let copied = copy(&column, OnError::Raise, threads).unwrap();
+            assert_eq!(rows(&copied), [&texts[..], &texts].concat());
+            assert!(copied.chunks().len() > 100);
+            let sizes =
+                copied.chunks().iter().map(|chunk| chunk.as_string::<i32>().value_data().len());
+            assert!(sizes.max().unwrap() < 2 * MAX_TEXT);
+        }
+        let longest = self::column(vec![vec![Some("x".repeat(MAX_TEXT)); 2]]);
+        assert_eq!(copy(&longest, OnError::Raise, 1).unwrap().len(), 2);
+        let longer = self::column(vec![vec![Some("x".repeat(MAX_TEXT + 1))]]);
+        assert!(matches!(copy(&longer, OnError::Null, 1), Err(Error::TooLarge { .. })));
+    }
+
+    #[test]
+    fn the_pieces_of_a_chunk_become_one_array() {
+        let texts: Vec<_> = (0..100_000).map(|n| (n % 3 > 0).then(String::new)).collect();
+        let column = column(vec![texts.clone()]);
+        let copied = copy(&column, OnError::Raise, 2).unwrap();
+        assert_eq!((copied.chunks().len(), copied.null_count()), (1, 33_334));
+        assert_eq!(rows(&copied), texts);
+    }
+
+    #[test]
+    fn the_first_failure_of_all_chunks_is_raised() {
+        let text = |n| Some(if n % 1000 == 999 { "bad" } else { "good" }.to_owned());
+        let column = column(vec![vec![text(0); 70], (0..200_000).map(text).collect()]);
+        for threads in [1, 2, 7] {
+            let raised = copy(&column, OnError::Raise, threads);
+            assert!(matches!(raised, Err(Error::Row { row: 1069, .. })), "{raised:?}");
+            let nulls = copy(&column, OnError::Null, threads).unwrap();
+            assert_eq!((nulls.failed(), nulls.null_count()), (200, 200));
+            let report = copy(&column, OnError::Report, threads).unwrap();
+            assert_eq!((report.failed(), report.null_count(), report.len()), (0, 0, 200_070));
+            let columns = report.chunks()[1].as_struct().columns();
+            assert_eq!(columns[1].as_string::<i32>().value(999), "EmptyResponse");
+            assert!(columns[0].is_null(999) && columns[1].is_null(998));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+"""Functions of columns against the loop over rows, and tables as GCF against other writers.
+
+    python -m benches.columns            # the rows of the page; needs the extra test-columns
+    python -m benches.columns --quick    # a twentieth of the rows
+
+Times are processor seconds of one thread, the minimum of several turns in which all take part. A
+loop starts and ends in Arrow memory, as the function of a column does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import pickle
+import random
+import time
+from collections.abc import Callable, Mapping
+
+import orjson
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+
+import compactwire as cw
+from compactwire import arrow, gcf
+
+TURNS = 5
+TEXT = """the quick brown fox jumps over a lazy dog while def parse self return value import from
+server answers with tokens and results of the tool which was called before"""
+WORDS = TEXT.split()
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows")
+    parts = 20 if parser.parse_args().quick else 1
+    for size, rows in ((200, 200_000), (2_048, 40_000)):
+        print(f"\n{rows // parts:,} rows of {size:,} bytes, one thread\n")
+        print(table_of(messages(texts(size, rows // parts)), first="loop"))
+    for name, table in (("flat", flat(200_000 // parts)), ("nested", nested(100_000 // parts))):
+        text = gcf.dumps(table)
+        assert text == gcf.dumps(table.to_pylist(), types="common")
+        print(f"\n{name} table of {table.num_rows:,} rows, {len(text) / 1e6:.1f} MB of GCF\n")
+        print(table_of(writers(table), first="gcf.dumps(table)"))
+    print(f"\nthe built-in dictionary, pickled: {len(pickle.dumps(cw.Dictionary.default()))} bytes")
+
+
+def texts(size: int, rows: int) -> pa.Array:
+    """Texts of about `size` bytes."""
+    pick = random.Random(1)
+    count = size * len(WORDS) // sum(len(word) + 1 for word in WORDS)
+    return pa.array([" ".join(pick.choices(WORDS, k=count)) for _ in range(rows)])
+
+
+def messages(column: pa.Array) -> dict[str, dict[str, Callable[[], object]]]:
+    """The loop and the function of a column, for each format."""
+    work: dict[str, dict[str, Callable[[], object]]] = {}
+    for form in ("dsl", "base85", "zstd", "dictionary"):
+        wires = pa.array(arrow.encode(column, format=form))
+
+        def encode_loop(form: str = form) -> object:
+            return pa.array([cw.encode(cw.Response(t), format=form) for t in column.to_pylist()])
+
+        def decode_loop(wires: pa.Array = wires) -> object:
+            rows = [cw.decode(wire) for wire in wires.to_pylist()]
+            names = ("result", "model", "status", "tokens")
+            return [pa.array([getattr(row, name) for row in rows]) for name in names]
+
+        def encode_column(form: str = form) -> object:
+            return arrow.encode(column, format=form, threads=1)
+
+        def decode_column(wires: pa.Array = wires) -> object:
+            return arrow.decode(wires, threads=1)
+
+        work[f"encode {form}"] = {"loop": encode_loop, "column": encode_column}
+        work[f"decode {form}"] = {"loop": decode_loop, "column": decode_column}
+    return work
+
+
+def flat(rows: int) -> pa.Table:
+    """A table of scalars."""
+    pick = random.Random(2)
+    return pa.table(
+        {
+            "id": pa.array(range(rows)),
+            "name": pa.array([f"{pick.choice(WORDS)} {n}" for n in range(rows)]),
+            "city": pa.array([pick.choice(["Oslo", "Bern", "Lima"]) for _ in range(rows)]),
+            "price": pa.array([pick.randrange(100_000) / 100 for _ in range(rows)]),
+            "stock": pa.array([pick.choice([None, pick.randrange(500)]) for _ in range(rows)]),
+            "paid": pa.array([pick.random() < 0.5 for _ in range(rows)]),
+        }
+    )
+
+
+def nested(rows: int) -> pa.Table:
+    """A table with a struct, and with lists of structs."""
+    pick = random.Random(3)
+    lines = [
+        [{"sku": f"S-{pick.randrange(999)}", "qty": pick.randrange(9)} for _ in range(n % 3)]
+        for n in range(rows)
+    ]
+    people = [{"name": pick.choice(WORDS), "age": pick.randrange(90)} for _ in range(rows)]
+    return pa.table({"id": range(rows), "who": people, "lines": lines})
+
+
+def writers(table: pa.Table) -> dict[str, dict[str, Callable[[], object]]]:
+    """What writes the table, under one name."""
+    frame = pl.DataFrame(table)
+    work: dict[str, Callable[[], object]] = {
+        "gcf.dumps(table)": lambda: gcf.dumps(table),
+        "gcf.dumps(table.to_pylist())": lambda: gcf.dumps(table.to_pylist()),
+        "orjson of to_pylist()": lambda: orjson.dumps(table.to_pylist()),
+        "polars write_ndjson": lambda: frame.write_ndjson(io.BytesIO()),
+    }
+    if not any(pa.types.is_nested(field.type) for field in table.schema):
+        work["polars write_csv"] = lambda: frame.write_csv(io.BytesIO())
+        work["pyarrow write_csv"] = lambda: pa.csv.write_csv(
+            table, io.BytesIO(), pa.csv.WriteOptions(quoting_style="needed")
+        )
+    return {"write": work}
+
+
+def table_of(work: Mapping[str, Mapping[str, Callable[[], object]]], *, first: str) -> str:
+    """A line for each function: its time, and how it compares with the `first` of its work."""
+    lines = ["| work | by | processor time | against |", "|---|---|--:|--:|"]
+    for name, functions in work.items():
+        times = dict.fromkeys(functions, float("inf"))
+        for _ in range(TURNS):
+            for by, function in functions.items():
+                start = time.process_time()
+                result = function()
+                times[by] = min(times[by], time.process_time() - start)
+                del result
+        for by, seconds in times.items():
+            ratio = seconds / times[first]
+            shown = f"{ratio:.2f}" if ratio >= 1 else f"1/{1 / ratio:.2f}"
+            lines.append(f"| {name} | {by} | {seconds * 1e3:.1f} ms | {shown} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+//! Finds the type of the values of a column.
+
+use super::Misfit;
+use crate::interrupt::polled;
+use crate::value::Value;
+use arrow_schema::{DataType, Field, Fields};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The integers up to this one, and down to its opposite, are doubles, too.
+const EXACT: i64 = 1 << 53;
+
+/// The type of the values that are neither absent nor null; null if there are none.
+pub(super) fn data_type<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
+    let mut found = DataType::Null;
+    for value in polled(values.iter().flatten()) {
+        let next = match value {
+            Value::Null => continue,
+            Value::Bool(_) => DataType::Boolean,
+            Value::Int(_) => DataType::Int64,
+            Value::Float(_) => DataType::Float64,
+            Value::String(_) => DataType::Utf8,
+            Value::Array(_) => return list(values),
+            Value::Object(_) => return structure(values),
+            Value::BigInt(_) => return Err(Misfit::out_of_range(value, &DataType::Int64)),
+        };
+        found = match (found, next) {
+            (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64) => {
+                DataType::Float64
+            }
+            (found, next) if found == next || found == DataType::Null => next,
+            (found, _) => return Err(mixed(value, &found)),
+        };
+    }
+    if found == DataType::Float64 {
+        check_integers(values)?;
+    }
+    Ok(found)
+}
+
+/// Integers beside doubles must be doubles, too.
+fn check_integers<'v>(values: &[Option<&'v Value<'v>>]) -> Result<(), Misfit<'v>> {
+    let inexact =
+        |value: &&Value<'_>| matches!(value, Value::Int(n) if !(-EXACT..=EXACT).contains(n));
+    match values.iter().flatten().copied().find(|value| inexact(value)) {
+        Some(value) => Err(Misfit::out_of_range(value, &DataType::Float64)),
+        None => Ok(()),
+    }
+}
+
+fn mixed<'v>(value: &'v Value<'v>, found: &DataType) -> Misfit<'v> {
+    let message = format!(
+        "{} stands in a column of {found}; pass schema=, or read the text with gcf.loads",
+        value.kind()
+    );
+    Misfit::new(value, message)
+}
+
+fn list<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
+    let mut elements = Vec::new();
+    for value in polled(values.iter().flatten()) {
+        match value {
+            Value::Null => {}
+            Value::Array(some) => elements.extend(some.iter().map(Some)),
+            other => return Err(mixed(other, &DataType::new_list(DataType::Null, true))),
+        }
+    }
+    Ok(DataType::List(Arc::new(Field::new("item", data_type(&elements)?, true))))
+}
+
+fn structure<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
+    let mut columns: Vec<(&str, Vec<Option<&'v Value<'v>>>)> = Vec::new();
+    let mut places = HashMap::new();
+    for value in polled(values.iter().flatten()) {
+        let members: &[(Cow<'_, str>, Value<'_>)] = match value {
+            Value::Null => continue,
+            Value::Object(members) => members,
+            other => return Err(mixed(other, &DataType::Struct(Fields::empty()))),
+        };
+        for (key, member) in members {
+            let place = *places.entry(&**key).or_insert_with(|| {
+                columns.push((key, Vec::new()));
+                columns.len() - 1
+            });
+            columns[place].1.push(Some(member));
+        }
+    }
+    let field = |(name, values): &(&str, Vec<_>)| Ok(Field::new(*name, data_type(values)?, true));
+    Ok(DataType::Struct(columns.iter().map(field).collect::<Result<Fields, _>>()?))
+}

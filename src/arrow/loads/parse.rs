@@ -1,0 +1,128 @@
+//! Reads the texts that stand for dates, times and decimals, as `moments` writes them.
+
+use arrow_schema::TimeUnit;
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// The days of a date since 1970.
+pub(super) fn days(text: &str) -> Option<i64> {
+    let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+    Some(date.signed_duration_since(NaiveDate::default()).num_days())
+}
+
+/// A time of day in a unit.
+pub(super) fn time(text: &str, unit: TimeUnit) -> Option<i64> {
+    let time = NaiveTime::parse_from_str(text, "%H:%M:%S%.f").ok()?;
+    in_unit(time.num_seconds_from_midnight().into(), time.nanosecond(), unit)
+}
+
+/// A timestamp in a unit since 1970; `zoned` if the text has a zone.
+pub(super) fn timestamp(text: &str, zoned: bool, unit: TimeUnit) -> Option<i64> {
+    let moment = if zoned {
+        DateTime::parse_from_rfc3339(text).ok()?.to_utc()
+    } else {
+        NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?.and_utc()
+    };
+    in_unit(moment.timestamp(), moment.timestamp_subsec_nanos(), unit)
+}
+
+/// Seconds and nanoseconds in a unit; `None` if it cannot hold them exactly.
+fn in_unit(seconds: i64, nanoseconds: u32, unit: TimeUnit) -> Option<i64> {
+    let per_second: i64 = match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    let (nanoseconds, unit) = (i64::from(nanoseconds), 1_000_000_000 / per_second);
+    let parts = (nanoseconds % unit == 0).then_some(nanoseconds / unit)?;
+    // The smallest timestamp in nanoseconds is no whole number of seconds.
+    let whole = i128::from(seconds) * i128::from(per_second) + i128::from(parts);
+    i64::try_from(whole).ok()
+}
+
+/// The milliseconds of a date since 1970.
+pub(super) fn date_milliseconds(text: &str) -> Option<i64> {
+    days(text)?.checked_mul(SECONDS_PER_DAY * 1_000)
+}
+
+/// The digits of a decimal without a point, with `scale` digits behind it; `None` if there are more digits than
+/// the precision.
+pub(super) fn decimal(text: &str, precision: u8, scale: i8) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || digits.ends_with('.') {
+        return None;
+    }
+    let mut digits = format!("{whole}{fraction}");
+    match i64::from(scale) - i64::try_from(fraction.len()).ok()? {
+        missing @ 0.. => {
+            let missing = usize::try_from(missing).ok()?;
+            digits.extend(std::iter::repeat_n('0', missing));
+        }
+        surplus => {
+            let surplus = usize::try_from(-surplus).ok()?;
+            let kept = digits.len().checked_sub(surplus)?;
+            if digits[kept..].bytes().any(|digit| digit != b'0') {
+                return None;
+            }
+            digits.truncate(kept);
+        }
+    }
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    (digits.len() <= usize::from(precision)).then(|| format!("{sign}{digits}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_read_exactly_or_not_at_all() {
+        for (text, precision, scale, digits) in [
+            ("1.10", 5, 2, Some("110")),
+            ("-0.05", 5, 2, Some("-5")),
+            ("1.1", 5, 2, Some("110")),
+            ("1.100", 5, 2, Some("110")),
+            ("1.101", 5, 2, None),
+            ("1200", 5, -2, Some("12")),
+            ("1234", 5, -2, None),
+            ("123456", 5, 0, None),
+            ("0", 1, 0, Some("0")),
+            ("", 5, 0, None),
+            (".5", 5, 1, None),
+            ("5.", 5, 1, None),
+            ("1e2", 5, 0, None),
+            ("+1", 5, 0, None),
+        ] {
+            assert_eq!(decimal(text, precision, scale).as_deref(), digits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unit_holds_a_moment_exactly_or_not_at_all() {
+        let moment = "1969-12-31T23:59:59.5";
+        for (unit, expected) in [
+            (TimeUnit::Second, None),
+            (TimeUnit::Millisecond, Some(-500)),
+            (TimeUnit::Nanosecond, Some(-500_000_000)),
+        ] {
+            assert_eq!(timestamp(moment, false, unit), expected);
+        }
+        let zoned = timestamp("2026-11-22T14:50:00+05:30", true, TimeUnit::Second);
+        assert_eq!(zoned, timestamp("2026-11-22T09:20:00Z", true, TimeUnit::Second));
+        assert_eq!(timestamp(moment, true, TimeUnit::Nanosecond), None);
+        assert_eq!(timestamp("2026-11-22T09:20:00Z", false, TimeUnit::Second), None);
+        assert_eq!(timestamp("9999-12-31T00:00:00", false, TimeUnit::Nanosecond), None);
+        assert_eq!(days("1969-12-31"), Some(-1));
+        assert_eq!(time("00:00:01.000000001", TimeUnit::Nanosecond), Some(1_000_000_001));
+    }
+}
