@@ -16,6 +16,7 @@ from ._core.arrow import (
     detect,
     encode,
     gcf_from_json,
+    gcf_loads,
     gcf_to_json,
     inspect,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "detect",
     "encode",
     "gcf_from_json",
+    "gcf_loads",
     "gcf_to_json",
     "inspect",
 ]

@@ -67,6 +67,14 @@ impl Column {
         })
     }
 
+    /// The type that a schema of the C data interface describes.
+    ///
+    /// # Errors
+    /// [`Error::Stream`] if it describes none.
+    pub fn type_of(schema: &FFI_ArrowSchema) -> Result<DataType, Error> {
+        checked(|| Ok(DataType::try_from(schema)?))
+    }
+
     /// The name, type and metadata of the column.
     pub fn field(&self) -> &Field {
         &self.field

@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn rows(column: &Column) -> Vec<Option<String>> {
-        let texts = column.chunks().iter().map(|chunk| chunk.as_string::<i32>());
+        let texts = column.chunks().iter().map(AsArray::as_string::<i32>);
         texts.flat_map(|chunk| chunk.iter().map(|text| text.map(str::to_owned))).collect()
     }
 

@@ -109,7 +109,8 @@ impl Ranges {
 
 impl Node {
     fn new(array: &dyn Array) -> Result<Self, Error> {
-        let nulls = array.nulls().cloned().filter(|nulls| nulls.null_count() > 0);
+        // Of a dictionary-encoded array, its null values, too.
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         let kind = match array.data_type() {
             DataType::Struct(fields) => Self::structure(array.as_struct(), fields)?,
             DataType::Dictionary(..) => downcast_dictionary_array!(
@@ -184,16 +185,13 @@ impl Node {
         }
     }
 
+    #[inline]
     fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
-            || match &self.kind {
-                Kind::Null => true,
-                Kind::Dictionary(indices, values) => values.is_null(indices[row]),
-                _ => false,
-            }
     }
 
     /// The text of a row of texts.
+    #[inline]
     fn text(&self, row: usize) -> Option<&str> {
         match &self.kind {
             Kind::Utf8(array) => Some(array.value(row)),
@@ -384,7 +382,8 @@ impl Node {
     }
 
     /// A number or text that is not null.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "see `Walk::look` below")]
+    #[inline(always)]
     fn scalar<A, O>(&self, row: usize) -> Option<Found<'_, A, O>> {
         Some(match &self.kind {
             Kind::I8(values) => Found::Int(values[row].into()),
@@ -410,6 +409,55 @@ fn are_distinct(keys: &Node, mut rows: Range<usize>) -> bool {
 
 fn duplicate<S: Target>(sink: &S) -> S::Error {
     sink.invalid(Code::DuplicateKey, "two columns, or keys of a map, have the same name".to_owned())
+}
+
+impl Node {
+    /// A value that is neither null nor one of [`Node::scalar`].
+    fn look(&self, row: usize) -> Look<'_, Rows<'_>> {
+        Ok(match &self.kind {
+            Kind::Bool(values) => Found::Bool(values.value(row)),
+            Kind::U64(values) => match i64::try_from(values[row]) {
+                Ok(value) => Found::Int(value),
+                Err(_) => return Err(Stop::Unusual),
+            },
+            // A dictionary of lists or structs is so rare that it takes the slow path.
+            Kind::Dictionary(indices, values) => {
+                values.scalar(indices[row]).ok_or(Stop::Unusual)?
+            }
+            Kind::Struct(_) | Kind::Map(..) => Found::Object(Members { of: self, row, next: 0 }),
+            Kind::List(ranges, values) => {
+                let (start, length) = ranges.get(row);
+                Found::Array(List::Of(values, start, length))
+            }
+            Kind::Text(_) => Found::Foreign,
+            _ => return Err(Stop::Unusual),
+        })
+    }
+
+    /// A member of the object in a row.
+    #[inline]
+    fn member(&self, row: usize, index: usize) -> Option<(&str, Cell<'_>)> {
+        match &self.kind {
+            Kind::Struct(Struct { fields, columns, .. }) => {
+                Some((fields.get(index)?.name(), Cell::At(columns.get(index)?, row)))
+            }
+            Kind::Map(ranges, keys, values) => {
+                let (start, length) = ranges.get(row);
+                let row = (index < length).then_some(start + index)?;
+                Some((keys.text(row)?, Cell::At(values, row)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of members of the object in a row.
+    fn members(&self, row: usize) -> usize {
+        match &self.kind {
+            Kind::Struct(of) => of.columns.len(),
+            Kind::Map(ranges, ..) => ranges.get(row).1,
+            _ => 0,
+        }
+    }
 }
 
 /// The rows of a table as a [`Walk`].
@@ -448,10 +496,11 @@ enum List<'t> {
     Of(&'t Node, usize, usize),
 }
 
-/// A position in an object.
-enum Members<'t> {
-    Struct { of: &'t Struct, row: usize, next: usize },
-    Map { keys: &'t Node, values: &'t Node, next: usize, end: usize },
+/// A position in the object in a row of a node.
+struct Members<'t> {
+    of: &'t Node,
+    row: usize,
+    next: usize,
 }
 
 impl<'t> Walk for Rows<'t> {
@@ -461,7 +510,11 @@ impl<'t> Walk for Rows<'t> {
     type Object = Members<'t>;
     type Error = std::convert::Infallible;
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would copy the result, which takes as long as the rest"
+    )]
+    #[inline(always)]
     fn look<'v>(&mut self, value: &'v Cell<'t>) -> Look<'v, Self> {
         let (node, row) = match value {
             Cell::At(node, row) => (*node, *row),
@@ -471,30 +524,10 @@ impl<'t> Walk for Rows<'t> {
         if node.is_null(row) {
             return Ok(Found::Null);
         }
-        Ok(match &node.kind {
-            Kind::Null => Found::Null,
-            Kind::Bool(values) => Found::Bool(values.value(row)),
-            Kind::U64(values) => match i64::try_from(values[row]) {
-                Ok(value) => Found::Int(value),
-                Err(_) => return Err(Stop::Unusual),
-            },
-            Kind::Dictionary(indices, values) => {
-                // A dictionary of lists or structs is so rare that it takes the slow path.
-                values.scalar(indices[row]).ok_or(Stop::Unusual)?
-            }
-            Kind::Struct(of) => Found::Object(Members::Struct { of, row, next: 0 }),
-            Kind::List(ranges, values) => {
-                let (start, length) = ranges.get(row);
-                Found::Array(List::Of(values, start, length))
-            }
-            Kind::Map(ranges, keys, values) => {
-                let (next, length) = ranges.get(row);
-                Found::Object(Members::Map { keys, values, next, end: next + length })
-            }
-            Kind::Text(_) => Found::Foreign,
-            Kind::Unsupported(_) => return Err(Stop::Unusual),
-            _ => node.scalar(row).ok_or(Stop::Unusual)?,
-        })
+        match node.scalar(row) {
+            Some(scalar) => Ok(scalar),
+            None => node.look(row),
+        }
     }
 
     #[inline]
@@ -537,49 +570,24 @@ impl<'t> Walk for Rows<'t> {
     }
 
     fn size(&self, object: &Members<'t>) -> usize {
-        match object {
-            Members::Struct { of, .. } => of.columns.len(),
-            Members::Map { next, end, .. } => end - next,
-        }
+        object.of.members(object.row) - object.next
     }
 
     #[inline]
     fn next(&self, object: &mut Members<'t>) -> Option<(&'t str, Cell<'t>)> {
-        match object {
-            Members::Struct { of, row, next } => {
-                let of: &'t Struct = of;
-                let column = of.columns.get(*next)?;
-                let name = of.fields[*next].name();
-                *next += 1;
-                Some((name, Cell::At(column, *row)))
-            }
-            Members::Map { keys, values, next, end } => {
-                let (keys, values): (&'t Node, &'t Node) = (keys, values);
-                let row = Some(*next).filter(|next| next < end)?;
-                *next += 1;
-                Some((keys.text(row)?, Cell::At(values, row)))
-            }
-        }
+        let member = object.of.member(object.row, object.next)?;
+        object.next += 1;
+        Some(member)
     }
 
     fn first_member(&self, object: &Members<'t>) -> Option<Cell<'t>> {
-        match object {
-            Members::Struct { of, row, .. } => of.columns.first().map(|node| Cell::At(node, *row)),
-            Members::Map { values, next, end, .. } => {
-                (next < end).then_some(Cell::At(values, *next))
-            }
-        }
+        object.of.member(object.row, object.next).map(|(_, value)| value)
     }
 
     fn all_members(&self, object: &Members<'t>, mut test: impl FnMut(Type) -> bool) -> bool {
-        match object {
-            Members::Struct { of, row, .. } => {
-                of.columns.iter().all(|node| test(self.type_of(&Cell::At(node, *row))))
-            }
-            Members::Map { values, next, end, .. } => {
-                (*next..*end).all(|row| test(self.type_of(&Cell::At(values, row))))
-            }
-        }
+        let Members { of, row, next } = *object;
+        let mut members = (next..).map_while(|index| of.member(row, index));
+        members.all(|(_, value)| test(self.type_of(&value)))
     }
 
     #[inline]
@@ -593,9 +601,13 @@ impl<'t> Walk for Rows<'t> {
     }
 
     fn has_distinct_keys(&self, object: &Members<'t>) -> bool {
-        match object {
-            Members::Struct { of, .. } => of.distinct,
-            Members::Map { keys, next, end, .. } => are_distinct(keys, *next..*end),
+        match &object.of.kind {
+            Kind::Struct(of) => of.distinct,
+            Kind::Map(ranges, keys, _) => {
+                let (start, length) = ranges.get(object.row);
+                are_distinct(keys, start..start + length)
+            }
+            _ => true,
         }
     }
 }

@@ -16,9 +16,10 @@ pub(super) fn write(response: &Response<'_>, protocol: Protocol) -> Result<Strin
         let message = format!("the DSL cannot represent {found:?} in {}", excerpt(model));
         return Err(EncodeError::new("model", message));
     }
-    let (status, tokens, result) =
-        (response.status.code(protocol), response.tokens, &response.result);
-    Ok(format!("RES|{status}|{model}|{tokens}|{result}"))
+    let (status, result) = (response.status.code(protocol), &response.result);
+    let mut digits = itoa::Buffer::new();
+    let parts = ["RES|", status, "|", model, "|", digits.format(response.tokens), "|", result];
+    Ok(parts.concat())
 }
 
 /// Parses the text after `RES|`.

@@ -14,11 +14,15 @@ __all__ = [
     "detect",
     "encode",
     "gcf_from_json",
+    "gcf_loads",
     "gcf_to_json",
     "inspect",
 ]
 
 _Errors: TypeAlias = Literal["raise", "null", "report"]
+
+class _Schema(Protocol):
+    def __arrow_c_schema__(self) -> object: ...
 
 class _Stream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -308,6 +312,45 @@ def gcf_to_json(
     ------
     GcfError
         As `compactwire.gcf.to_json`, with the attribute `row`.
+
+    Source: GCF 3.6 sections 2 to 7.
+    """
+
+def gcf_loads(
+    text: str | bytes | bytearray | memoryview,
+    /,
+    *,
+    schema: _Schema | None = None,
+    extensions: bool = False,
+    max_depth: int = 128,
+    max_expansion: int = 268_435_456,
+) -> Column:
+    """Decode a GCF text to a column: a table to structs.
+
+    Parameters
+    ----------
+    text : str, bytes, bytearray or memoryview
+        A text whose value is an array, or an object whose only member is an array.
+    schema : object with `__arrow_c_schema__`, optional
+        The type, such as a schema of pyarrow for a table. Integers may stand for floats, texts
+        for dates, times, timestamps and decimals. By default bool, int64, float64 (for integers
+        and floats), utf8, struct, list or null, as the values need it.
+    extensions, max_depth, max_expansion
+        As in `compactwire.gcf.loads`.
+
+    Returns
+    -------
+    Column
+        One chunk. A field that a row does not have is null. `gcf_loads(gcf.dumps(table),
+        schema=table.schema)` gives the rows of `table` back.
+
+    Raises
+    ------
+    GcfError
+        As `compactwire.gcf.loads`.
+    UnsupportedValue
+        A value does not fit its column, or a number is not exactly a value of its type; `path`
+        is its path.
 
     Source: GCF 3.6 sections 2 to 7.
     """
