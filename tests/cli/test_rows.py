@@ -91,17 +91,3 @@ def test_only_a_terminal_is_told_that_the_command_waits(
     out, error = capsys.readouterr()
     assert gcf.loads(out) == [{"a": "1", "b": "2"}]
     assert ("reading from the terminal" in error) == (kind is Terminal)
-
-
-def test_a_file_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: Captured) -> None:
-    good, bad, rows = (tmp_path / name for name in ("good.json", "bad.json", "rows.csv"))
-    good.write_text("[1]")
-    bad.write_text("[1")
-    rows.write_text("a\n1\n")
-    missing = tmp_path / "missing.json"
-    code = main(["gcf", "stats", *map(str, (bad, good, missing, rows))])
-    out, error = capsys.readouterr()
-    assert code == 1
-    assert [line for line in out.splitlines() if line[0] != " "] == [str(good), str(rows)]
-    assert f"error: {bad}: " in error
-    assert f"2 of 4 inputs failed: {bad}, {missing}" in error

@@ -16,7 +16,9 @@ from ._shell import read, source_name, utf8
 if TYPE_CHECKING:
     import argparse
 
-_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+BOM = b"\xef\xbb\xbf"
+
+KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
 
 
 def add_kind(parser: argparse.ArgumentParser) -> None:
@@ -33,14 +35,18 @@ def add_kind(parser: argparse.ArgumentParser) -> None:
 def read_json(path: str, kind: str, limit: int) -> bytes:
     """Read a file, or standard input for "-", as JSON; rows become an array."""
     if kind == "auto":
-        kind = _KINDS.get(PurePath(path).suffix.lower(), "json")
+        kind = KINDS.get(PurePath(path).suffix.lower(), "json")
     # Some editors add a byte order mark.
-    data = read(path, limit).removeprefix(b"\xef\xbb\xbf")
+    return as_json(read(path, limit).removeprefix(BOM), kind, source_name(path))
+
+
+def as_json(data: bytes, kind: str, name: str) -> bytes:
+    """Convert the content of the file of this name to JSON."""
     if kind == "json":
         return data
     if kind == "jsonl":
         return _array(data)
-    rows = _table(utf8(data, source_name(path)), source_name(path), "\t" if kind == "tsv" else ",")
+    rows = _table(utf8(data, name), name, "\t" if kind == "tsv" else ",")
     return json.dumps(rows, ensure_ascii=False).encode()
 
 

@@ -6,26 +6,12 @@ from typing import TYPE_CHECKING
 
 from compactwire import gcf
 
+from . import stats
 from ._rows import add_kind, read_json
-from ._shell import (
-    add_command,
-    add_group,
-    add_input,
-    add_max_input,
-    add_output,
-    complain,
-    naming,
-    one_line,
-    read,
-    source_name,
-    tell,
-    token_counter,
-    write,
-)
+from ._shell import add_command, add_group, add_input, add_output, naming, read, write
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
 
     from ._shell import Commands
 
@@ -84,13 +70,7 @@ def add(commands: Commands) -> None:
         "constants of many rows (default: %(default)s)",
     )
     add_output(decode)
-    about = "measure a value as JSON and as GCF"
-    stats = add_command(group, "stats", _stats, about, "compactwire gcf stats orders.json")
-    stats.add_argument(
-        "files", metavar="FILE", nargs="+", help="JSON, JSON Lines or CSV; - for stdin"
-    )
-    add_kind(stats)
-    add_max_input(stats)
+    stats.add(group, "compactwire gcf stats orders.json")
 
 
 def _encode(args: argparse.Namespace) -> int:
@@ -116,47 +96,3 @@ def _decode(args: argparse.Namespace) -> int:
             max_expansion=args.max_expansion,
         )
     return write(json + "\n", args.output)
-
-
-def _stats(args: argparse.Namespace) -> int:
-    count = token_counter()
-    failed = []
-    for path in args.files:
-        try:
-            with naming(path):
-                lines = list(_sheet(path, args, count))
-        except (OSError, ValueError, MemoryError) as error:
-            complain(error)
-            failed.append(path)
-        else:
-            write("".join(line + "\n" for line in lines), "-")
-    if failed and len(args.files) > 1:
-        names = ", ".join(map(source_name, failed))
-        tell(f"compactwire: {len(failed)} of {len(args.files)} inputs failed: {names}")
-    if count is None and len(failed) < len(args.files):
-        tell("compactwire: no tokens: pip install bpe-openai")
-    return 1 if failed else 0
-
-
-def _sheet(
-    path: str, args: argparse.Namespace, count: Callable[[str], int] | None
-) -> Iterator[str]:
-    data = read_json(path, args.input, args.max_input)
-    text = gcf.from_json(data)
-    minified = gcf.to_json(text)
-    forms = {
-        "JSON, as it is": data.decode(),
-        "JSON, compact": minified,
-        "GCF": text,
-        "GCF, constants": gcf.from_json(data, constant_columns=True),
-    }
-    yield one_line(path)
-    size, tokens = len(minified.encode()), count(minified) if count else 0
-    for name, form in forms.items():
-        line = f"  {name:<16}{_against(len(form.encode()), size)} bytes"
-        yield line + (f"{_against(count(form), tokens)} tokens" if count else "")
-
-
-def _against(found: int, compact: int) -> str:
-    """Format a number, and its share of the number for compact JSON."""
-    return f"{found:>12,} {found / compact:>8.1%}"
