@@ -147,13 +147,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"cli.{name}"
         for name in (
             *("_output", "_rows", "_shell"),
-            *("cad", "claims", "gcf", "mcp", "messages", "stats", "verify"),
+            *("cad", "claims", "completion", "gcf", "mcp", "messages", "stats", "verify"),
         )
     },
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
     "cli._forms": {"", "cli._rows", "cli._shell", "analysis.candidates"},
     "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measure"},
+    "cli.completion": {"cli._shell"},
     "cli._output": set(),
     "cli._rows": {"", "cli._shell"},
     "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import compactwire as cw
 
-from . import cad, claims, gcf, mcp, messages, stats, verify
+from . import cad, claims, completion, gcf, mcp, messages, stats, verify
 from ._shell import complain, drop_stdout, one_line, without_keys
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="compactwire", description=_ABOUT)
+    parser: argparse.ArgumentParser = _Parser(prog="compactwire", description=_ABOUT)
     parser.add_argument("--version", action="version", version=f"compactwire {cw.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for system in _SYSTEMS:
         system.add(commands)
+    completion.add(commands, lambda: parser)
     return parser
