@@ -1,8 +1,9 @@
 """The output of ``compactwire demo``: round trips of sample messages.
 
-Five messages of the kinds that agents send are encoded and decoded in every response format. The
-table shows the size and the times of each, and whether the decoded message equals the original. The
-default dictionary was not trained on these messages. A second table shows the same messages as a
+The first table shows the tokens of what a language model reads. Then five messages of the kinds
+that agents send are encoded and decoded in every response format. The table shows the size, the
+tokens and the times of each, and whether the decoded message equals the original. The default
+dictionary was not trained on these messages. The last table shows the same messages as a
 conversation between two sessions.
 """
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import compactwire as cw
 
 from ._demo_session import turns
+from ._demo_values import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,8 @@ __all__ = ["FORMATS", "MESSAGES", "run"]
 _Name = Literal["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
 
 FORMATS: tuple[_Name, ...] = get_args(_Name)
+
+_PLAIN = ("verbose", "dsl")
 
 SHORT = "The capital of Australia is Canberra, not Sydney."
 
@@ -233,9 +237,21 @@ MESSAGES = (
 )
 
 
+class _Tokens(NamedTuple):
+    """Counts tokens with a tokenizer, or estimates those of plain text."""
+
+    exact: Callable[[str], int] | None
+
+    def of(self, text: str, *, plain: bool = True) -> int | None:
+        if self.exact:
+            return self.exact(text)
+        return cw.estimate_tokens(text) if plain else None
+
+
 class _Row(NamedTuple):
     format: _Name
     size: int
+    tokens: int | None
     encode_us: float
     decode_us: float
     equal: bool
@@ -270,7 +286,7 @@ def _microseconds(call: Callable[[], object]) -> float:
     return median(times) / 1000
 
 
-def _round_trip(response: cw.Response, name: _Name) -> _Row:
+def _round_trip(response: cw.Response, name: _Name, count: _Tokens) -> _Row:
     encode = partial(cw.encode, response, format=name)
     wire = encode()
     decode = partial(cw.decode, wire)
@@ -280,19 +296,23 @@ def _round_trip(response: cw.Response, name: _Name) -> _Row:
         equal = False
     # The time to decode a wrong message is not shown.
     decode_us = _microseconds(decode) if equal else nan
-    return _Row(name, len(wire.encode()), _microseconds(encode), decode_us, equal)
+    tokens = count.of(wire, plain=name in _PLAIN)
+    return _Row(name, len(wire.encode()), tokens, _microseconds(encode), decode_us, equal)
 
 
-def _measure(message: Message) -> _Result:
+def _measure(message: Message, count: _Tokens) -> _Result:
     auto = cw.encode(message.response)
     return _Result(
         message,
         chosen=cw.detect(auto),
         auto=len(auto.encode()),
         smallest=len(cw.encode(message.response, format="smallest").encode()),
-        rows=[_round_trip(message.response, name) for name in FORMATS],
+        rows=[_round_trip(message.response, name, count) for name in FORMATS],
     )
 
+
+# How many lines of GCF are shown.
+_SHOWN = 4
 
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "1;31", "32"
 
@@ -318,7 +338,7 @@ class _Look:
         number = "-" if isnan(us) else f"{us:.1f}"
         return f"{number:>8} {'µs' if self.unicode else 'us'}"
 
-    def bar(self, share: float, width: int = 20) -> str:
+    def bar(self, share: float, width: int = 12) -> str:
         if share > 1:
             return ("█" if self.unicode else "#") * (width - 1) + ("▶" if self.unicode else "+")
         if not self.unicode:
@@ -330,9 +350,9 @@ class _Look:
 def _heading(look: _Look, result: _Result) -> str:
     title = result.message.title
     size = len(result.message.response.result.encode())
-    facts = f", {size:,} bytes, auto chooses {result.chosen}"
+    facts = f", {size:,} bytes, auto: {result.chosen}"
     # The labels are aligned with the columns of the rows below.
-    labels = f"{'encode':>{62 - len(title + facts)}} {'decode':>11}"
+    labels = f"{'tokens':>{50 - len(title + facts)}} {'encode':>11} {'decode':>11}"
     return look.paint(_BOLD, title) + facts + look.paint(_DIM, labels)
 
 
@@ -342,10 +362,9 @@ def _line(look: _Look, row: _Row, result: _Result) -> str:
     if row.size == result.smallest:
         size = look.paint(_BOLD, size)
     bar = look.paint(_GREEN if share < 1 else _DIM, look.bar(share))
+    tokens = f"{'-' if row.tokens is None else format(row.tokens, ','):>7}"
     times = f"{look.time(row.encode_us)} {look.time(row.decode_us)}"
-    good, bad = ("✓", "✗ differs") if look.unicode else ("ok", "DIFFERS")
-    mark = look.paint(_GREEN, good) if row.equal else look.paint(_RED, bad)
-    return f"  {size} {bar} {times}  {mark}"
+    return f"  {size} {bar} {tokens} {times}  {_mark(look, row.equal)}"
 
 
 def _summary(look: _Look, results: list[_Result]) -> str:
@@ -370,27 +389,53 @@ def _conversation(look: _Look) -> tuple[list[str], bool]:
     for number, turn in enumerate(found, 1):
         share = turn.packed / turn.plain
         sizes = f"{turn.plain:>8,} {turn.frames:>8,} {turn.packed:>8,}"
-        mark = look.paint(_GREEN, "✓" if look.unicode else "ok")
-        if not turn.equal:
-            mark = look.paint(_RED, "✗ differs" if look.unicode else "DIFFERS")
         bar = look.paint(_GREEN, look.bar(share))
-        lines.append(f"  turn {number:<38}{sizes} {share:>7.1%} {bar}  {mark}")
+        lines.append(f"  turn {number:<38}{sizes} {share:>7.1%} {bar}  {_mark(look, turn.equal)}")
     plain, frames, packed = (sum(column) for column in list(zip(*found, strict=True))[:3])
     saved = f"session {1 - frames / plain:.1%}, packed {1 - packed / plain:.1%}"
     lines.append(f"Sent again each time {plain:,} bytes. Saved: {saved}.")
     return lines, not all(turn.equal for turn in found)
 
 
-def run(out: TextIO) -> int:
-    """Print both tables; return 1 if a decoded message differs from the original, else 0."""
-    look = _Look.of(out)
+def _for_models(look: _Look, count: _Tokens) -> tuple[list[str], bool]:
+    """Return the lines of the first table, and whether a text that was read back differs."""
+    saved = measure(count.exact or cw.estimate_tokens)
+    title = look.paint(_BOLD, "What a language model reads")
+    unit = "tokens" if count.exact else "tokens, estimated"
+    lines = [title + look.paint(_DIM, f", {unit:<25} {'JSON':>4} {'GCF':>6}")]
+    for example, before, after in saved:
+        share = after / before
+        bar = look.paint(_GREEN, look.bar(share))
+        lines.append(
+            f"  {example.title:<30} {example.call:<16} {before:>8,} {after:>6,} {share:>7.1%} {bar}"
+            f"  {_mark(look, example.equal)}"
+        )
+    lines.append(look.paint(_DIM, "  the issues as GCF:"))
+    shown = saved[0].example.after.splitlines()[:_SHOWN]
+    lines += [f"    {line if len(line) <= 76 else line[:73] + '...'}" for line in shown]
+    return lines, not all(each.example.equal for each in saved)
+
+
+def _mark(look: _Look, equal: bool) -> str:
+    good, bad = ("✓", "✗ differs") if look.unicode else ("ok", "DIFFERS")
+    return look.paint(_GREEN, good) if equal else look.paint(_RED, bad)
+
+
+def run(out: TextIO, count: Callable[[str], int] | None = None) -> int:
+    """Print the tables; return 1 if a decoded message differs from the original, else 0.
+
+    `count` counts tokens; without it, those of plain text are estimated.
+    """
+    look, tokens = _Look.of(out), _Tokens(count)
+    lines, unlike = _for_models(look, tokens)
+    print("\n".join([*lines, ""]), file=out, flush=True)
     results: list[_Result] = []
     for message in MESSAGES:
-        result = _measure(message)
+        result = _measure(message, tokens)
         lines = [_heading(look, result), *(_line(look, row, result) for row in result.rows), ""]
         print("\n".join(lines), file=out, flush=True)
         results.append(result)
     print(_summary(look, results), file=out)
     conversation, differs = _conversation(look)
     print("", *conversation, sep="\n", file=out)
-    return 1 if differs or any(result.differing for result in results) else 0
+    return 1 if unlike or differs or any(result.differing for result in results) else 0

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import compactwire as cw
-from compactwire import _demo
+from compactwire import _demo, _demo_values
 from compactwire._demo_session import Turn
-from compactwire.cli import main
+from compactwire.cli import main, messages
 
 COMMAND = [sys.executable, "-m", "compactwire"]
 BUFFERED = {**os.environ, "PYTHONUNBUFFERED": ""}
@@ -338,13 +338,17 @@ def test_a_full_disk_is_an_error_in_one_line():
     assert_one_line((result.returncode, b"", result.stderr.decode()))
 
 
-ROW = re.compile(r"  (\w+) +[\d,]+ +\d+\.\d% [#+ ]{20} {1,8}\d+\.\d us {1,8}\d+\.\d us  ok")
+ROW = re.compile(
+    r"  (\w+) +[\d,]+ +\d+\.\d% [#+ ]{12} +(?:-|[\d,]+) {1,8}\d+\.\d us {1,8}\d+\.\d us  ok"
+)
 
 
 def test_demo_has_no_colours_outside_a_terminal():
     result = shell("demo", PYTHONUTF8="1")
     assert (result.returncode, result.stderr) == (0, b"")
-    messages, conversation = result.stdout.decode("ascii").split("\n\nThe same five")
+    models, rest = result.stdout.decode("ascii").split("\n\nShort answer")
+    messages, conversation = f"Short answer{rest}".split("\n\nThe same five")
+    assert models.count("  ok\n") == 3
     lines = messages.splitlines()
     rows = [line for line in lines if line.startswith("  ")]
     assert conversation.count("  ok\n") == len(_demo.MESSAGES)
@@ -354,7 +358,7 @@ def test_demo_has_no_colours_outside_a_terminal():
     assert lines[-1].startswith("35 round trips, all equal.")
     for (title, response), line in zip(_demo.MESSAGES, lines[::9], strict=False):
         assert line.startswith(title)
-        assert f"auto chooses {cw.detect(cw.encode(response))} " in line
+        assert f"auto: {cw.detect(cw.encode(response))} " in line
 
 
 @pytest.mark.parametrize(
@@ -387,6 +391,40 @@ def test_demo_names_the_row_that_differs(call, monkeypatch, fails):
     lines = out.decode().split("\n\nThe same five")[0].splitlines()
     assert [line.split()[0] for line in lines if line.endswith("DIFFERS")] == ["zlib"]
     assert (code, lines[-1]) == (1, "1 of 35 round trips differ: Korean answer as zlib.")
+
+
+def demo(capsys, tokens):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(messages, "token_counter", lambda: tokens)
+        code = main(["demo"])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("tokens", [None, len])
+def test_demo_shows_the_tokens_of_what_a_model_reads(capsys, tokens):
+    code, out = demo(capsys, tokens)
+    count = tokens or cw.estimate_tokens
+    lines = out.split("\n\n")[0].splitlines()
+    assert code == 0
+    assert ("tokens, estimated" in lines[0]) == (tokens is None)
+    rows = _demo_values.issues()
+    before = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    sizes = f"{count(before):,} {count(cw.shrink(rows).text):,}".split()
+    assert lines[1].split()[6:8] == sizes
+    assert lines[5].strip() == "GCF profile=generic"
+
+
+def test_demo_estimates_no_tokens_of_compressed_text(capsys):
+    rows = [ROW.fullmatch(line) for line in demo(capsys, None)[1].splitlines()]
+    tokens = {row[1]: row[0].split()[-6] for row in rows if row}
+    assert tokens["dsl"] != "-" == tokens["zstd"] == tokens["base85"]
+    assert {row[1] for row in rows if row and row[0].split()[-6] == "-"} == {*_demo.FORMATS[2:]}
+
+
+def test_demo_names_an_example_that_is_not_read_back(capsys, monkeypatch):
+    monkeypatch.setattr(cw, "expand", lambda text: None)
+    code, out = demo(capsys, len)
+    assert (code, out.count("DIFFERS")) == (1, 3)
 
 
 def test_demo_totals_are_sums(capsys):

@@ -140,8 +140,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "http._threads": set(),
     "http._transport": {"errors", "savings"}
     | {f"http.{name}" for name in ("_client", "_header", "_protocol", "_threads")},
-    "_demo": {"", "_demo_session"},
+    "_demo": {"", "_demo_session", "_demo_values"},
     "_demo_session": {""},
+    "_demo_values": {""},
     "cli": {""}
     | {
         f"cli.{name}"

@@ -24,6 +24,7 @@ from ._shell import (
     read_text,
     stdout,
     tell,
+    token_counter,
     write,
     write_bytes,
 )
@@ -47,7 +48,7 @@ def add(commands: Commands) -> None:
 
 
 def _run_demo(_args: argparse.Namespace) -> int:
-    return _demo.run(stdout())
+    return _demo.run(stdout(), token_counter())
 
 
 def _run_encode(args: argparse.Namespace) -> int:
@@ -220,7 +221,7 @@ def _layout(text: str) -> int | str:
 
 
 def _add_demo(commands: Commands) -> None:
-    about = "encode sample messages in every format and show sizes and times"
+    about = "show what compactwire saves on samples: tokens, sizes and times"
     add_command(commands, "demo", _run_demo, about, "compactwire demo")
 
 
