@@ -127,6 +127,16 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"analysis.{name}"
         for name in ("candidates", "extra", "measure", "progress", "timing", "tokens")
     },
+    "conformance": {"conformance._deviations", "conformance._run"},
+    "conformance._cad": {"", "conformance._compare"},
+    "conformance._claims": {"", "conformance._compare"},
+    "conformance._compact": {"", "conformance._compare"},
+    "conformance._compare": {"_texts"},
+    "conformance._deviations": set(),
+    "conformance._gcf": {"", "conformance._compare"},
+    "conformance._graph": {"", "conformance._compare"},
+    "conformance._run": {"_texts", "errors", "conformance._compare"}
+    | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},
     "turns": {"turns._sender", "turns._stores"},
     "turns._sender": {"_core", "errors"},
     "turns._stores": {"_core", "errors", "turns._sender"},
@@ -148,7 +158,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"cli.{name}"
         for name in (
             *("_output", "_rows", "_shell"),
-            *("cad", "claims", "completion", "gcf", "mcp", "messages", "stats", "verify"),
+            *("cad", "claims", "completion", "conformance", "gcf", "mcp"),
+            *("messages", "stats", "verify"),
         )
     },
     "cli.cad": {"", "cli._shell"},
@@ -156,6 +167,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli._forms": {"", "cli._rows", "cli._shell", "analysis.candidates"},
     "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measure"},
     "cli.completion": {"cli._shell"},
+    "cli.conformance": {"", "cli._shell", "conformance"},
     "cli._output": set(),
     "cli._rows": {"", "cli._shell"},
     "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},
