@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import compactwire
-from benches import report
+from benches import first_screen, report
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -115,7 +115,8 @@ def documented() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns", ".http", ".arrow"]
+    "name",
+    ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns", ".http", ".arrow", ".conformance"],
 )
 def test_the_reference_has_every_public_name(name: str) -> None:
     module = importlib.import_module("compactwire" + name)
@@ -184,3 +185,35 @@ def test_the_results_page_is_rendered_from_the_record() -> None:
 
 def test_the_readme_tables_are_rendered_from_the_record() -> None:
     assert report.update_readme(README, record()) == README
+
+
+def test_the_first_figures_and_their_chart_are_those_of_the_demo() -> None:
+    rows = first_screen.figures()
+    for path in first_screen.PAGES:
+        page = path.read_text(encoding="utf-8")
+        assert first_screen.updated(page, rows) == page
+    assert first_screen.CHART.read_text(encoding="utf-8") == first_screen.chart(rows)
+
+
+@pytest.mark.parametrize("path", first_screen.PAGES, ids=lambda path: path.stem)
+def test_the_first_screen_has_tokens_before_and_after_and_the_chart(path: Path) -> None:
+    start = re.split(r"\n## [A-Z]", path.read_text(encoding="utf-8"))[0]
+    for expected in ("JSON", "shrink", "tokens_before", "savings.svg", "<!-- first -->"):
+        assert expected in start
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as the site makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower())) for title in titles}
+
+
+@pytest.mark.parametrize("page", README_TOO, ids=lambda page: page.stem)
+def test_every_link_to_a_page_leads_to_a_page_and_a_heading(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text):
+        found = (page.parent / target) if target else page
+        assert found.exists(), target
+        if anchor and found.suffix == ".md" and found.parent.name != "reference":
+            assert anchor in headings(found), (target, anchor)
