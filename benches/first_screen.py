@@ -41,7 +41,7 @@ def figures() -> list[Figure]:
     found = [Figure(each.example.title, "tokens", each.before, each.after) for each in saved]
     turns = _demo_session.turns([message.response.result for message in _demo.MESSAGES])
     plain, packed = sum(turn.plain for turn in turns), sum(turn.packed for turn in turns)
-    title = f"a conversation of {len(turns)} turns between programs"
+    title = f"{len(turns)} turns between two programs"
     return [*found, Figure(title, "bytes", plain, packed)]
 
 
@@ -62,7 +62,7 @@ def chart(rows: list[Figure]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         'aria-label="What is left of compact JSON" '
-        'font-family="system-ui, -apple-system, Segoe UI, Roboto, sans-serif" font-size="14">',
+        'font-family="Helvetica, Arial, sans-serif" font-size="14">',
         # A background of its own: the page may be dark.
         f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#f6f8fa"/>',
     ]
