@@ -49,7 +49,7 @@ def table(rows: list[Figure]) -> str:
     """Return the table in Markdown."""
     head = ["| | JSON | compactwire | saved |", "|---|--:|--:|--:|"]
     lines = [
-        f"| {row.title} | {row.before:,} {row.unit} | {row.after:,} {row.unit} | {row.saved} |"
+        f"| {row.title}, in {row.unit} | {row.before:,} | {row.after:,} | {row.saved} |"
         for row in rows
     ]
     return "\n".join([*head, *lines])

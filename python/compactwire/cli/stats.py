@@ -154,7 +154,8 @@ def _as_table(sheet: Sheet) -> str:
             lines.append(f"  {row.format:<14} {one_line(row.note)}")
             continue
         sizes = f"{_against(row.bytes, base.bytes)}  {_against(row.tokens, base.tokens)}"
-        lines.append(f"  {row.format:<14} {row.reader:<8} {sizes}  {given.python[row.format]}")
+        line = f"  {row.format:<14} {row.reader:<8} {sizes}  {given.python[row.format]}"
+        lines.append(line.rstrip())
     return "\n".join([*lines, "  with:", *(f"    {line}" for line in given.setup)]) + "\n"
 
 
