@@ -107,10 +107,12 @@ def forms(given: Input) -> list[Candidate]:
     value, raw = given.value, given.raw
     reader: Reader = "model" if isinstance(raw, str) else "program"
     known = candidates(given.content) | _more(given.content)
-    return [
-        Candidate(_INPUT, lambda _: raw, lambda _: value, reader),
-        *(known[name] for name in _PYTHON[given.content]),
-    ]
+    names = list(_PYTHON[given.content])
+    if isinstance(value, str):
+        # `shrink` takes a str for a text, not for a value.
+        names.remove("shrink")
+    as_it_is = Candidate(_INPUT, lambda _: raw, lambda _: value, reader)
+    return [as_it_is, *(known[name] for name in names)]
 
 
 def _more(content: Kind) -> dict[str, Candidate]:
@@ -164,7 +166,7 @@ def read_input(path: str, kind: str, limit: int) -> Input:
     kind = _sniffed(data)
     try:
         return _parsed(data, kind, path)
-    except ValueError as error:
+    except cw.CompactWireError as error:
         hint = f"it was taken for {kind}; --input names another format, such as text"
         raise ValueError(f"{source_name(path)}: {error}; {hint}") from None
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ._shell import Commands
 
 _ESTIMATE = "estimate"
+_BASELINES = {"json": "compact JSON", "input": "the input"}
 _KINDS = ("auto", "json", "jsonl", "csv", "tsv", "text", "gcf", "vcad")
 
 
@@ -145,8 +146,9 @@ def _as_table(sheet: Sheet) -> str:
     given = sheet.given
     base = next(row for row in sheet.rows if row.format == given.baseline)
     tokens = "tokens" if sheet.tokenizer != _ESTIMATE else "tokens, estimated"
+    name = one_line(source_name(sheet.name))
     lines = [
-        f"{one_line(source_name(sheet.name))}: {given.kind}; percentages of {given.baseline}",
+        f"{name}: {given.kind}; percentages of {_BASELINES[given.baseline]}",
         f"  {'format':<14} {'reader':<8} {'bytes':>19}  {tokens:>19}  Python",
     ]
     for row in sheet.rows:
