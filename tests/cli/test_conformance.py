@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import compactwire as cw
 from compactwire import conformance
 from compactwire.cli import main
+from compactwire.conformance import _run
 from tests.vectors import OWN, load, load_lines, published
 
 Captured = pytest.CaptureFixture[str]
@@ -200,3 +202,10 @@ def test_errors_of_arguments(tmp_path: Path, capsys: Captured) -> None:
 def test_deviations_are_printed_as_json(capsys: Captured) -> None:
     assert main(["conformance", "--deviations"]) == 0
     assert json.loads(capsys.readouterr().out) == conformance.deviations() != []
+
+
+@pytest.mark.parametrize("module", [conformance, _run])
+def test_examples_give_the_output_shown(module: Any) -> None:
+    result = doctest.testmod(module)
+    assert result.attempted >= 2
+    assert result.failed == 0

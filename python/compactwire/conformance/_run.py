@@ -129,9 +129,10 @@ def run(folder: str | PathLike[str], /, *, max_input: int = 1 << 30) -> Report:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "one.json").write_text('{"bytes": "00000000", "text": "00001"}')
-    >>> run(folder).failed[0].difference
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "one.json").write_text('{"bytes": "00000000", "text": "00001"}')
+    ...     report = run(folder)
+    >>> report.failed[0].difference
     "the text: expected '1', found '0' from character 4 on"
 
     Source: an extension of this package.
