@@ -130,10 +130,10 @@ def run(folder: str | PathLike[str], /, *, max_input: int = 1 << 30) -> Report:
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = pathlib.Path(folder, "one.json").write_text('{"bytes": "00000000", "text": "00001"}')
+    ...     _ = pathlib.Path(folder, "one.json").write_text('{"bytes": "00", "text": "01"}')
     ...     report = run(folder)
     >>> report.failed[0].difference
-    "the text: expected '1', found '0' from character 4 on"
+    "the text: expected '1', found '0' from character 1 on"
 
     Source: an extension of this package.
     """
