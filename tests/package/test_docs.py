@@ -116,7 +116,18 @@ def documented() -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".gcf", ".wire", ".cad", ".claims", ".analysis", ".turns", ".http", ".arrow", ".conformance"],
+    [
+        "",
+        ".gcf",
+        ".wire",
+        ".cad",
+        ".claims",
+        ".analysis",
+        ".turns",
+        ".http",
+        ".arrow",
+        ".conformance",
+    ],
 )
 def test_the_reference_has_every_public_name(name: str) -> None:
     module = importlib.import_module("compactwire" + name)
