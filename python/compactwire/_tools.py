@@ -119,6 +119,12 @@ class ToolShrinker:
         self.report(tool, [shrunk], reason=shrunk.reason, seconds=seconds)
         return shrunk
 
+    @property
+    def max_size(self) -> int:
+        """Longer texts, in bytes, stay as they are."""
+        size: int = self._options["max_size"]
+        return size
+
     def shorten(self, value: object, **changed: Any) -> Shrunk:
         """A str or value, shortened by these options and those that are changed; no record."""
         return shrink(value, **{**self._options, **changed})

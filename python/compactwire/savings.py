@@ -49,7 +49,9 @@ class Saving:
     reason : str
         Why nothing was saved, or an empty string. The words are those of `compactwire.Shrunk`;
         adapters add `"excluded"` and `"document"`, MCP `"error"`, `"differs"` (the structured
-        content says something else than the text), `"no-text"` and `"time"`;
+        content says something else than the text), `"no-text"`, `"time"`, and where structured
+        content stays: `"app"` (a user interface reads it), `"audience"` (the text is not for
+        everybody) and `"unlisted"` (the host was not sent the tool's definition);
         HTTP has `"no-session"`, `"busy"`, `"size"`, `"encoded"`, `"not-text"`, `"no-gain"` and
         `"refused"`.
     structured : int or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +19,7 @@ needed("fastmcp")
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.tools import ToolResult
-from mcp.types import ImageContent, TextContent
+from mcp.types import Annotations, ImageContent, TextContent
 
 from compactwire.mcp import CompactMiddleware
 
@@ -51,6 +51,17 @@ def server(**options: Any) -> FastMCP:
     def failed(text: str) -> ToolResult:
         """Return an error."""
         return ToolResult(content=text, is_error=True)
+
+    @one.tool(meta={"ui": {"resourceUri": "ui://rows"}})
+    def shown() -> list[dict[str, Any]]:
+        """List all tasks for a user interface."""
+        return ROWS
+
+    @one.tool
+    def reserved(audience: list[Literal["user", "assistant"]]) -> ToolResult:
+        """Return a text for one reader."""
+        block = TextContent(type="text", text=TEXT, annotations=Annotations(audience=audience))
+        return ToolResult(content=[block], structured_content={"result": ROWS})
 
     @one.tool
     def structure() -> ToolResult:
@@ -94,6 +105,21 @@ def test_only_texts_change() -> None:
     assert result.content[0] == IMAGE
     assert result.content[1].text == SHORT
     assert result.meta["x"] == 1
+
+
+def test_a_result_for_a_user_interface_stays_whole() -> None:
+    records: list[Saving] = []
+    result = called("shown", structured="drop", on_saving=records.append)
+    assert result.structured_content == {"result": ROWS}
+    assert json.loads(result.content[0].text) == ROWS
+    assert records[0].reason == "app"
+
+
+@pytest.mark.parametrize(("audience", "shrunk"), [(["user"], False), (["assistant"], True)])
+def test_a_text_for_one_reader_is_no_copy_for_the_other(audience: list[str], shrunk: bool) -> None:
+    result = called("reserved", {"audience": audience}, structured="drop")
+    assert result.structured_content == {"result": ROWS}
+    assert result.content[0].text == (SHORT if shrunk else TEXT)
 
 
 def test_errors_and_files_stay() -> None:
@@ -144,6 +170,7 @@ def test_definitions_lose_only_what_the_options_say() -> None:
     dropped = asyncio.run(listed(structured="drop", definitions="slim"))
     assert plain["rows"].output_schema is not None
     assert dropped["rows"].output_schema is None
+    assert dropped["shown"].output_schema is not None
     assert dropped["rows"].input_schema["properties"]["indent"].keys() <= {"anyOf", "default"}
     assert dropped["rows"].description == plain["rows"].description
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
+from compactwire.mcp import _project
 from compactwire.mcp._project import Change, Projector
-from compactwire.mcp._same import carries
+from compactwire.mcp._same import as_hosts_write, carries
 from compactwire.mcp._schemas import slim
 from compactwire.savings import Saving
 
@@ -20,7 +21,11 @@ TEXT = json.dumps(ROWS, indent=2)
 SHORT = cw.shrink(TEXT).text
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.integers(-99, 99)
+    | st.integers(-9, 9).map(float)
+    | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
     ),
@@ -120,8 +125,8 @@ def test_no_host_pays_more(value: Any, indent: Any, wrapped: bool, kept: str) ->
     left = change.texts.get(0, text)
     assert cw.estimate_tokens(left) <= cw.estimate_tokens(text)
     if change.drop:
-        minified = json.dumps(structured, separators=(",", ":"), ensure_ascii=False)
-        assert cw.estimate_tokens(left) <= cw.estimate_tokens(minified)
+        for written in as_hosts_write(json.dumps(structured)):
+            assert cw.estimate_tokens(left) <= cw.estimate_tokens(written)
         assert carries(text, json.dumps(structured))
     if kept:
         assert left == text
@@ -131,13 +136,93 @@ def test_no_host_pays_more(value: Any, indent: Any, wrapped: bool, kept: str) ->
 
 
 def test_the_cheapest_form_is_taken_where_the_margin_would_keep_the_copy() -> None:
+    rows = [{"é": n} for n in range(14)]
+    text = json.dumps(rows, separators=(",", ":"))
+    assert cw.shrink(text, min_tokens=200).reason == "no-gain"
+    change, record = project([text], {"r": rows}, min_tokens=200)
+    assert change == Change({0: cw.shrink(text, min_tokens=0).text}, drop=True)
+    assert record.format == "gcf"
+
+
+def test_an_estimate_leaves_a_margin_that_a_count_does_not_need() -> None:
     words = "a long sentence of many words that no form makes any shorter " * 4
     rows = [{"id": n, "text": f"{n} {words}"} for n in range(6)] + [{"id": 6, "text": "é" * 3}]
     text = json.dumps(rows, separators=(",", ":"))
     assert cw.shrink(text).reason == "no-gain"
-    change, record = project([text], {"r": rows})
+    assert project([text], {"r": rows})[0] == Change()
+    change, _ = project([text], {"r": rows}, tokenizer=cw.estimate_tokens)
     assert change == Change({0: cw.shrink(text, min_saving=0.0, min_tokens=0).text}, drop=True)
-    assert record.format == "gcf"
+
+
+def test_structured_content_costs_what_a_host_in_javascript_shows() -> None:
+    weather = {"temperature": 22.0, "wind": 7.0, "humidity": 65.0}
+    text = json.dumps(weather, separators=(",", ":"))
+    change, record = project([text], weather)
+    assert change == Change()
+    assert record.structured == cw.estimate_tokens('{"temperature":22,"wind":7,"humidity":65}')
+    assert project([text], {"r": {**weather, "wind": 7.5}})[0] == Change()
+    weather = {"temperature": 22.5, "wind": 7.25, "humidity": 0.65}
+    assert project([json.dumps(weather)], weather)[0].drop
+
+
+@pytest.mark.parametrize(
+    ("python", "script"),
+    [
+        ("1.0", "1"),
+        ("-0.0", "0"),
+        ("0", None),
+        ("1e21", "1e+21"),
+        ("1e20", "100000000000000000000"),
+        ("123456789012345680001", "123456789012345680000"),
+        ("9007199254740993", "9007199254740992"),
+        ("1000000000000000000000000000000", "1e+30"),
+        ("1e-6", "0.000001"),
+        ("-1.25e-7", "-1.25e-7"),
+        ("1.5", None),
+        ("1" + "0" * 400, "null"),
+        ('"1.0 \\\\\\" 2.0"', None),
+    ],
+)
+def test_numbers_are_written_as_javascript_does(python: str, script: str | None) -> None:
+    written = as_hosts_write(f"[{python}]")
+    if script is None:
+        assert len(written) == 1
+    else:
+        assert written[-1] == f"[{script}]"
+    assert as_hosts_write("[1e400]") == []
+
+
+def test_a_result_that_is_too_long_stays_whole_and_is_recorded_whole() -> None:
+    long = "[" + "1," * 3_000_000 + "1]"
+    change, record = project([long, TEXT], {"r": ROWS})
+    assert (change, record.reason) == (Change(), "size")
+    assert record.before == record.after == cw.estimate_tokens(long) + cw.estimate_tokens(TEXT)
+    assert record.structured is not None
+
+
+def test_a_result_that_takes_too_long_is_recorded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_project, "_SECONDS", -1.0)
+    change, record = project([TEXT, None, TEXT], {"r": ROWS})
+    assert (change, record.reason) == (Change(), "time")
+    assert record.before == record.after == 2 * cw.estimate_tokens(TEXT)
+    assert record.structured == cw.estimate_tokens(json.dumps({"r": ROWS}))
+
+
+def test_structured_content_beyond_a_megabyte_stays_and_the_text_is_shrunk() -> None:
+    rows = ROWS * 800
+    change, record = project([json.dumps(rows)], {"r": rows})
+    assert (change.drop, record.format) == (False, "gcf")
+    assert project([json.dumps(rows[:400])], {"r": rows[:400]})[0].drop
+
+
+def test_structured_content_stays_for_a_reason_of_the_caller() -> None:
+    records: list[Saving] = []
+    projector = Projector("mcp", on_saving=records.append)
+    structured = json.dumps({"r": ROWS})
+    assert projector.result("rows", "", [TEXT], structured, "app") == Change({0: SHORT})
+    assert projector.result("rows", "", ["40 rows"], structured, "app") == Change()
+    assert projector.result("rows", "", [], structured, "app") == Change()
+    assert [record.reason for record in records] == ["", "app", "app"]
 
 
 def test_large_texts_and_large_structured_content_stay() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
+from compactwire.mcp import _relay
 from compactwire.mcp._project import Projector
 from compactwire.mcp._relay import Relay
 from tests.mcp.test_projection import ROWS, SHORT, TEXT
@@ -23,11 +24,17 @@ class Connection:
         self.records: list[Any] = []
         projector = Projector("mcp", on_saving=self.records.append, **options)
         self.relay = Relay(projector, self.warnings.append)
+        self.listed([{"name": "rows"}])
 
     def ask(self, method: str, identity: Any = 1, **params: Any) -> None:
         request = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
         line = json.dumps(request).encode() + b"\n"
         assert self.relay.from_host(line) == line
+
+    def listed(self, tools: list[Any]) -> Any:
+        """What the host is sent for this list of tools."""
+        self.ask("tools/list", "list")
+        return self.answered({"tools": tools}, "list")["tools"]
 
     def answered(self, result: Any, identity: Any = 1, **style: Any) -> Any:
         """What the host is sent for this result."""
@@ -163,6 +170,77 @@ def test_output_schemas_leave_the_list_of_tools() -> None:
     assert one.answered(tools)["tools"][0] == {**tool, "inputSchema": {"type": "object"}}
     one.ask("tools/list")
     assert one.answered({"tools": {"a": 1}}) == {"tools": {"a": 1}}
+
+
+def test_structured_content_of_tools_that_were_not_listed_stays() -> None:
+    one = Connection()
+    result = text(structuredContent={"r": ROWS})
+    one.ask("tools/call", name="other")
+    assert one.answered(result)["structuredContent"] == {"r": ROWS}
+    assert one.records[-1].reason == ""
+    one.ask("tools/call", name="rows")
+    assert "structuredContent" not in one.answered(result)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"ui": {"resourceUri": "ui://a"}},
+        {"ui/resourceUri": "ui://a"},
+        {"openai/outputTemplate": "a"},
+    ],
+)
+def test_a_result_for_a_user_interface_stays_whole(meta: dict[str, Any]) -> None:
+    one = Connection()
+    tools = [{"name": "b", "outputSchema": {}}, {"name": "a", "outputSchema": {}, "_meta": meta}]
+    assert one.listed(tools) == tools
+    result = text(structuredContent={"r": ROWS})
+    one.ask("tools/call", name="a")
+    assert one.answered(result) == result
+    assert one.records[-1].reason == "app"
+    # The interface may call other tools of its server.
+    one.ask("tools/call", name="rows")
+    assert one.answered(result) == text(SHORT, structuredContent={"r": ROWS})
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    assert one.answered({**result, "_meta": meta}) == {**result, "_meta": meta}
+
+
+@pytest.mark.parametrize(
+    ("audience", "shrunk", "dropped"),
+    [
+        (None, True, True),
+        (["user", "assistant"], True, True),
+        (["assistant"], True, False),
+        (["user"], False, False),
+        ([], False, False),
+        ("assistant", False, False),
+    ],
+)
+def test_a_text_for_one_reader_is_no_copy_for_the_other(
+    audience: Any, shrunk: bool, dropped: bool
+) -> None:
+    one = Connection()
+    block = {"type": "text", "text": TEXT, "annotations": {"audience": audience}}
+    one.ask("tools/call", name="rows")
+    made = one.answered({"content": [block], "structuredContent": {"r": ROWS}})
+    assert made["content"] == [{**block, "text": SHORT} if shrunk else block]
+    assert ("structuredContent" not in made) is dropped
+    assert one.records[-1].reason == ("" if shrunk else "audience")
+
+
+def test_a_message_that_is_too_long_to_read_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_relay, "_MAX_READ", 1_000)
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    assert one.answered(text()) == text()
+    short = text("[1, 2,  3, 4, 5, 6]", structuredContent={"r": [1, 2, 3, 4, 5, 6]})
+    one.ask("tools/call", 2, name="rows")
+    assert "structuredContent" not in one.answered(short, 2)
+    # The host may now know output schemas.
+    assert one.listed([{"name": "rows", "outputSchema": {"x": "y" * 1_000}}])[0]["outputSchema"]
+    one.ask("tools/call", 3, name="rows")
+    assert one.answered(short, 3)["structuredContent"]
 
 
 def test_batches_of_requests_and_answers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ._project import Projector
+from ._readers import EVERYBODY, MODEL, has_interface, roles
 from ._schemas import slim
 
 try:
@@ -78,13 +79,23 @@ class CompactMiddleware(Middleware):
             return result
         tool, arguments = context.message.name, context.message.arguments
         blocks = result.content
-        texts = [block.text if block.type == "text" else None for block in blocks]
+        readers = [roles(_plain(block.annotations)) for block in blocks if block.type == "text"]
+        texts = [
+            block.text
+            if block.type == "text" and MODEL in roles(_plain(block.annotations))
+            else None
+            for block in blocks
+        ]
         if result.is_error:
             self._projector.error(tool, texts)
             return result
-        kept = self._projector.kept(tool, arguments)
+        kept, stays = self._projector.kept(tool, arguments), ""
+        if has_interface(result.meta) or await _has_interface(context, tool):
+            kept = stays = "app"
+        elif any(found != EVERYBODY for found in readers):
+            stays = "audience"
         structured = _as_json(result.structured_content)
-        work = (tool, kept, texts, structured)
+        work = (tool, kept, texts, structured, stays)
         if sum(map(len, filter(None, (*texts, structured)))) < _LONG:
             return _changed(result, self._projector.result(*work))
         return _changed(result, await anyio.to_thread.run_sync(self._projector.result, *work))
@@ -95,11 +106,23 @@ class CompactMiddleware(Middleware):
 
     def _definition(self, tool: Any) -> Any:
         changed: dict[str, Any] = {}
-        if self._projector.drop and tool.output_schema is not None:
+        if self._projector.drop and tool.output_schema is not None and not has_interface(tool.meta):
             changed["output_schema"] = None
         if self._projector.slim:
             changed["parameters"] = slim(tool.parameters)
         return tool.model_copy(update=changed) if changed else tool
+
+
+async def _has_interface(context: Any, tool: str) -> bool:
+    """Whether the definition of a tool names a user interface."""
+    if context.fastmcp_context is None:
+        return False
+    found = await context.fastmcp_context.fastmcp.get_tool(tool)
+    return found is not None and has_interface(found.meta)
+
+
+def _plain(annotations: Any) -> Any:
+    return None if annotations is None else {"audience": annotations.audience}
 
 
 def _as_json(structured: Any) -> str | None:

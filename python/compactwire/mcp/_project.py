@@ -15,6 +15,7 @@ import reprlib
 import time
 from dataclasses import dataclass, field
 
+from .._core import estimate_tokens
 from .._tools import ToolShrinker
 from ..errors import OptionError
 from ._same import as_hosts_write, carries
@@ -22,16 +23,22 @@ from ._same import as_hosts_write, carries
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Unpack
+    from typing import Unpack
 
     from .._core import Shrunk
     from .._tools import ToolOptions
 
-# A result that takes longer goes on as it came; a host has a time limit of its own.
+# A result whose texts take longer goes on as it came; a host has a time limit of its own. The time
+# is checked between texts; that of one text is bounded by `max_size`.
 _SECONDS = 2.0
 
-# The margins of `shrink` at which it takes the form with the fewest tokens, whatever it saves.
-_CHEAPEST: dict[str, Any] = {"min_saving": 0.0, "min_tokens": 0}
+# Longer texts and structured content, in characters, are not compared, which takes some seconds for
+# every few megabytes. It is far more than hosts show a model.
+_MAX_COMPARED = 1 << 20
+
+# GCF and JSON have other pieces, whose estimates have other errors. With this margin no host paid
+# more by o200k_base, over 7,000 results made from the values of `data.shapes`.
+_ESTIMATE_ERROR = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,60 +85,78 @@ class Projector:
     def error(self, tool: str, texts: Sequence[str | None]) -> None:
         """Record a result that reports an error, which always stays as it is."""
         if self._tools.reports:
-            found = [self._tools.count(text) for text in texts if text]
-            self._tools.report(tool, found, reason="error")
+            self._tools.report(tool, self._counted(texts), reason="error")
 
     def result(
-        self, tool: str, kept: str, texts: Sequence[str | None], structured: str | None
+        self,
+        tool: str,
+        kept: str,
+        texts: Sequence[str | None],
+        structured: str | None,
+        stays: str = "",
     ) -> Change:
         """Decide what becomes of a result.
 
         `texts` has the text of each block of `content`, None for a block of another type; `kept` is
-        what the method `kept` said; `structured` is the structured content as a JSON text.
+        what the method `kept` said; `structured` is the structured content as a JSON text; `stays`
+        is a word for the reason that the structured content stays, if there is one.
         """
         start = time.perf_counter()
         found: dict[int, Shrunk] = {}
+        reason = "size" if sum(len(text) for text in texts if text) > self._tools.max_size else ""
         for index, text in enumerate(texts):
-            if time.perf_counter() - start > _SECONDS:
-                return self._late(tool, texts, start)
-            if text is not None:
+            if not reason and time.perf_counter() - start > _SECONDS:
+                reason = "time"
+            if text is not None and not reason:
                 found[index] = self._tools.count(text) if kept else self._tools.shorten(text)
-        spelled = None if structured is None else as_hosts_write(structured)
-        cost = None if spelled is None else self._tools.count(spelled)
-        change, shrunk, reason = self._decide(texts, structured, cost, found, kept)
+        if reason:
+            self._unread(tool, texts, structured, reason, time.perf_counter() - start)
+            return Change()
+        cost = self._cost(structured)
+        change, shrunk, reason = self._decide(texts, structured, cost, found, kept, stays)
         self._tools.report(
             tool,
             shrunk,
             reason=reason,
-            structured=cost.tokens_after if cost else None,
+            structured=cost,
             dropped=change.drop,
             seconds=time.perf_counter() - start,
         )
         return change
 
+    def _cost(self, structured: str | None) -> int | None:
+        """The tokens of structured content, in the cheaper of the ways that hosts write it."""
+        if structured is None or len(structured) > _MAX_COMPARED:
+            return _estimated(structured)
+        written = as_hosts_write(structured) or [structured]
+        return min(self._tools.count(text).tokens_after for text in written)
+
     def _decide(
         self,
         texts: Sequence[str | None],
         structured: str | None,
-        cost: Shrunk | None,
+        cost: int | None,
         found: dict[int, Shrunk],
         kept: str,
+        stays: str,
     ) -> tuple[Change, list[Shrunk], str]:
         """The change, its texts, and why nothing changed."""
         reason = kept
         drop = False
-        if self.drop and structured is not None and cost is not None and cost.reason != "size":
-            if not texts and not kept:
-                only = self._tools.shorten(structured)
-                if only.tokens_after <= cost.tokens_after:
-                    return Change(added=only.text, drop=True), [only], ""
+        if self.drop and structured is not None and cost is not None:
             index = next(iter(found)) if len(found) == 1 else None
-            if index is None or not carries(texts[index] or "", structured):
+            if stays:
+                reason = reason or stays
+            elif not texts and not kept and _comparable(structured):
+                only = self._tools.shorten(structured)
+                if _costs_no_more(only, cost):
+                    return Change(added=only.text, drop=True), [only], ""
+            elif index is None or not _says_all(texts[index] or "", structured):
                 reason = reason or "differs"
             else:
-                if found[index].tokens_after > cost.tokens_after and not kept:
-                    found[index] = self._tools.shorten(texts[index] or "", **_CHEAPEST)
-                drop = found[index].tokens_after <= cost.tokens_after
+                if not _costs_no_more(found[index], cost) and not kept:
+                    found[index] = self._cheapest(texts[index] or "", found[index])
+                drop = _costs_no_more(found[index], cost)
         changed = {
             index: shrunk.text for index, shrunk in found.items() if shrunk.text != texts[index]
         }
@@ -141,12 +166,53 @@ class Projector:
             reason = next((shrunk.reason for shrunk in found.values()), "no-text")
         return Change(changed, drop=drop), list(found.values()), reason
 
-    def _late(self, tool: str, texts: Sequence[str | None], start: float) -> Change:
-        """A result that took too long stays as it came."""
-        seconds = time.perf_counter() - start
-        shrunk = [self._tools.count(text) for text in texts if text][:1]
-        self._tools.report(tool, shrunk, reason="time", seconds=seconds)
-        return Change()
+    def _cheapest(self, text: str, shrunk: Shrunk) -> Shrunk:
+        """The form with the fewest tokens, whatever `min_saving` and `min_tokens` are."""
+        return self._tools.shorten(
+            text, min_saving=0.0 if shrunk.exact else _ESTIMATE_ERROR, min_tokens=0
+        )
+
+    def _unread(
+        self,
+        tool: str,
+        texts: Sequence[str | None],
+        structured: str | None,
+        reason: str,
+        seconds: float,
+    ) -> None:
+        """Record a result that is too long, or took too long, and stays as it came."""
+        if self._tools.reports:
+            cost = _estimated(structured)
+            found = self._counted(texts)
+            self._tools.report(tool, found, reason=reason, structured=cost, seconds=seconds)
+
+    def _counted(self, texts: Sequence[str | None]) -> list[Shrunk]:
+        """The texts as they are, each with its number of tokens."""
+        # A tokenizer takes a second for some megabytes.
+        long = sum(len(text) for text in texts if text) > _MAX_COMPARED
+        changed = {"tokenizer": "estimate"} if long else {}
+        return [self._tools.shorten(text, formats=(), **changed) for text in texts if text]
+
+
+def _costs_no_more(shrunk: Shrunk, structured: int) -> bool:
+    """Whether a text has no more tokens than the structured content, also if both are estimates.
+
+    JSON has the pieces that the structured content has, so that their errors are alike.
+    """
+    margin = _ESTIMATE_ERROR if shrunk.format == "gcf" and not shrunk.exact else 0.0
+    return shrunk.tokens_after <= structured * (1 - margin)
+
+
+def _says_all(text: str, structured: str) -> bool:
+    return _comparable(text) and _comparable(structured) and carries(text, structured)
+
+
+def _comparable(text: str) -> bool:
+    return len(text) <= _MAX_COMPARED
+
+
+def _estimated(structured: str | None) -> int | None:
+    return None if structured is None else estimate_tokens(structured)
 
 
 def _one_of(option: str, value: object, *allowed: str) -> str:

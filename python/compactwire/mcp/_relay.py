@@ -17,6 +17,7 @@ import json
 import threading
 from dataclasses import dataclass
 
+from ._readers import EVERYBODY, MODEL, has_interface, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
 
@@ -34,6 +35,12 @@ _MAX_PENDING = 10_000
 
 _SERVER_ENDED = -32000
 
+# Longer messages of the server pass unread: values made from JSON take up to fifty times its size.
+_MAX_READ = 8 << 20
+
+# Tools of which the relay remembers what their definitions say.
+_MAX_TOOLS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class _Call:
@@ -42,6 +49,14 @@ class _Call:
     method: object
     tool: str = ""
     kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The text of a block, and the roles that it is meant for."""
+
+    span: Span
+    roles: frozenset[str]
 
 
 class Relay:
@@ -55,8 +70,10 @@ class Relay:
         self._warn = warn
         self._pending: dict[tuple[type, object], _Call] = {}
         self._lock = threading.Lock()
-        # A host refuses a result without structured content if it was sent an output schema.
-        self._schemas_left = False
+        # By the hash of a tool's name, which may be long. A host that knows an output schema refuses
+        # a result without structured content, so only the tools of the first set may lose it.
+        self._without_schema: set[int] = set()
+        self._with_interface: set[int] = set()
 
     def from_host(self, line: bytes) -> bytes:
         """Note the requests of a line of the host, and return what the server is sent."""
@@ -83,6 +100,12 @@ class Relay:
 
     def from_server(self, line: bytes) -> bytes | None:
         """What the host is sent for a line of the server; None if it is no message."""
+        if len(line) > _MAX_READ:
+            with self._lock:
+                methods = {call.method for call in self._pending.values()}
+            if "tools/list" in methods:
+                self._without_schema.clear()
+            return line
         try:
             text = line.decode(errors="replace")
             message = json.loads(text)
@@ -90,7 +113,7 @@ class Relay:
             if line.strip():
                 self._warn("the server sent a line that is not JSON; it was dropped")
             return None
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, MemoryError):
             # Python reads no int of 4,300 digits, and nothing that is nested too deeply.
             return line
         if not isinstance(message, dict | list):
@@ -101,7 +124,8 @@ class Relay:
             return line
         edited = self._edited(text, answered) if "\ufffd" not in text else None
         if edited is None:
-            self._schemas_left |= any(call and call.method == "tools/list" for call in answered)
+            if any(call and call.method == "tools/list" for call in answered):
+                self._without_schema.clear()
             return line
         return edited
 
@@ -141,12 +165,16 @@ class Relay:
         return self._edits_of_result(text, result, call)
 
     def _edits_of_tools(self, text: str, result: dict[str, Span]) -> Iterator[Edit]:
-        for tool in _objects(text, result.get("tools")):
-            if tool is None:
-                continue
-            if self._projector.drop and "outputSchema" in tool:
-                # A client must refuse a result without structured content if there is a schema.
-                yield removal(tool, "outputSchema")
+        tools = [tool for tool in _objects(text, result.get("tools")) if tool is not None]
+        for tool in tools:
+            if has_interface(_member(text, tool, "_meta")):
+                _remember(self._with_interface, _member(text, tool, "name"))
+        for tool in tools:
+            # The program of an interface may call any tool, and reads structured content.
+            if self._projector.drop and not self._with_interface:
+                if "outputSchema" in tool:
+                    yield removal(tool, "outputSchema")
+                _remember(self._without_schema, _member(text, tool, "name"))
             if self._projector.slim and "inputSchema" in tool:
                 span = tool["inputSchema"]
                 old = value_at(text, span.value)
@@ -161,25 +189,41 @@ class Relay:
         if "resultType" in result and value_at(text, result["resultType"].value) != "complete":
             return
         blocks = [_text_of(text, block) for block in _objects(text, content)]
-        texts = [value_at(text, block.value) if block else None for block in blocks]
+        texts = [
+            value_at(text, block.span.value) if block and MODEL in block.roles else None
+            for block in blocks
+        ]
         if "isError" in result and value_at(text, result["isError"].value) is not False:
             self._projector.error(call.tool, texts)
             return
         structured = None
-        if "structuredContent" in result and not self._schemas_left:
+        if "structuredContent" in result:
             span = result["structuredContent"]
             if text[span.value] in "{[":
                 structured = text[span.value : span.end]
-        change = self._projector.result(call.tool, call.kept, texts, structured)
+        kept, stays = self._kept(call, _member(text, result, "_meta"), blocks)
+        change = self._projector.result(call.tool, kept, texts, structured, stays)
         for index, new in change.texts.items():
             block = blocks[index]
             if block is not None:
-                yield Edit(block.value, block.end, _compact(new))
+                yield Edit(block.span.value, block.span.end, _compact(new))
         if change.added is not None:
             added = [{"type": "text", "text": change.added}]
             yield Edit(content.value, content.end, _compact(added))
         if change.drop:
             yield removal(result, "structuredContent")
+
+    def _kept(self, call: _Call, meta: object, blocks: list[_Text | None]) -> tuple[str, str]:
+        """Why the texts of a result stay, and why its structured content does."""
+        tool = hash(call.tool)
+        if tool in self._with_interface or has_interface(meta):
+            return "app", "app"
+        if self._with_interface:
+            return call.kept, "app"
+        if tool not in self._without_schema:
+            return call.kept, "unlisted"
+        everybody = all(block.roles == EVERYBODY for block in blocks if block)
+        return call.kept, "" if everybody else "audience"
 
     def unanswered(self, message: str, data: object) -> Iterator[bytes]:
         """An error for each request that has no answer, when the server has ended."""
@@ -232,13 +276,23 @@ def _objects(text: str, array: Span | None) -> list[dict[str, Span] | None]:
     return [members(text, one.value) if text[one.value] == "{" else None for one in found]
 
 
-def _text_of(text: str, block: dict[str, Span] | None) -> Span | None:
+def _text_of(text: str, block: dict[str, Span] | None) -> _Text | None:
     """The text of a block of text."""
     if block is None or "type" not in block or "text" not in block:
         return None
     if value_at(text, block["type"].value) != "text" or text[block["text"].value] != '"':
         return None
-    return block["text"]
+    return _Text(block["text"], roles(_member(text, block, "annotations")))
+
+
+def _member(text: str, found: dict[str, Span], key: str) -> Any:
+    """The value of a member, None if there is none."""
+    return value_at(text, found[key].value) if key in found else None
+
+
+def _remember(names: set[int], name: object) -> None:
+    if isinstance(name, str) and len(names) < _MAX_TOOLS:
+        names.add(hash(name))
 
 
 def _compact(value: object) -> str:

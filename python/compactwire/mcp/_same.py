@@ -6,11 +6,17 @@ Numbers are compared by value, and the order of keys does not count.
 from __future__ import annotations
 
 import json
+import math
+import re
 from decimal import Decimal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
+# An integer of so many digits is the same as a double.
+_EXACT_DIGITS = 15
 
 # What reading and comparing may raise: not JSON, nested too deeply, an exponent beyond `decimal`.
 _UNREADABLE = (ValueError, RecursionError, ArithmeticError)
@@ -36,18 +42,43 @@ def carries(text: str, structured: str) -> bool:
         return False
 
 
-def as_hosts_write(structured: str) -> str | None:
+def as_hosts_write(structured: str) -> list[str]:
     """Structured content as hosts give it to a model: no white space, no needless escapes.
 
-    None if it cannot be written so, because Python reads or writes no such value.
+    The first text has the numbers of Python. The second one, if it differs, has those of
+    `JSON.stringify`, to which all numbers are doubles: `1` for `1.0`. The list is empty if Python
+    reads or writes no such value.
     """
     try:
         value = json.loads(structured)
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         text.encode()
     except _UNREADABLE:
-        return None
-    return text
+        return []
+    script = _STRING_OR_NUMBER.sub(_as_script_writes, text)
+    return [text] if script == text else [text, script]
+
+
+def _as_script_writes(match: re.Match[str]) -> str:
+    """A number as ECMAScript writes it (Number::toString); a string as it is."""
+    text = match[0]
+    if text[0] == '"' or (text.lstrip("-").isdigit() and len(text) <= _EXACT_DIGITS):
+        return "0" if text == "-0" else text
+    number = float(text)
+    if math.isinf(number):
+        return "null"
+    if not number:
+        return "0"
+    # The digits of `repr` are the shortest ones that give this double, as in ECMAScript.
+    _, found, exponent = Decimal(repr(number)).normalize().as_tuple()
+    sign, digits, point = "-" * (number < 0), "".join(map(str, found)), len(found) + int(exponent)
+    if 0 < point <= 21:
+        whole = digits[:point].ljust(point, "0")
+        return f"{sign}{whole}.{digits[point:]}".rstrip(".")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
 
 
 def _read(text: str) -> Any:

@@ -1,0 +1,29 @@
+"""For whom a result is: the model, the user, or the program of a user interface.
+
+Source: `Annotations` of the Model Context Protocol; its extension MCP Apps (`_meta.ui`, before
+`_meta["ui/resourceUri"]`), and `openai/outputTemplate` of the Apps SDK of OpenAI.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EVERYBODY", "MODEL", "has_interface", "roles"]
+
+MODEL = "assistant"
+EVERYBODY = frozenset({MODEL, "user"})
+
+
+def has_interface(meta: object) -> bool:
+    """Whether the `_meta` of a tool or result names a user interface, which reads the result."""
+    return isinstance(meta, dict) and any(
+        isinstance(key, str) and (key in ("ui", "openai/outputTemplate") or key.startswith("ui/"))
+        for key in meta
+    )
+
+
+def roles(annotations: object) -> frozenset[str]:
+    """The roles that a block with these annotations is meant for: all unless they name some."""
+    audience = annotations.get("audience") if isinstance(annotations, dict) else None
+    if audience is None:
+        return EVERYBODY
+    found = audience if isinstance(audience, list) else ()
+    return frozenset(role for role in found if isinstance(role, str))
