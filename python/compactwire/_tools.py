@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import threading
 import time
 from fnmatch import fnmatchcase
@@ -44,12 +45,30 @@ VERBATIM = (
     "*[Ff]ile*[Cc]ontent*",
     "*[Gg]et_[Ff]ile*",
     "*[Gg]etFile*",
+    "*[Oo]pen*[Ff]ile*",
+    "*[Ll]oad*[Ff]ile*",
+    "*[Ss]how*[Ff]ile*",
+    "*[Vv]iew*[Ff]ile*",
+    "*[Ff]ile*[Vv]iew*",
+    "*[Cc]at_[Ff]ile*",
+    "*[Cc]atFile*",
+    "*[Rr]ead*[Nn]otebook*",
+    "*[Nn]otebook*[Rr]ead*",
+    "*[Tt]ext_[Ee]ditor*",
+    "*str_replace*",
     "[Rr]ead",
+    "[Oo]pen",
     "[Vv]iew",
     "cat",
     "*[Ff]etch*",
 )
-_DOCUMENTS = (".json", ".jsonl", ".jsonc", ".json5", ".geojson", ".ipynb", ".map")
+# The end of the name of a JSON file, anywhere in an argument: `cat a.json | head`, `a.json?raw=1`.
+# In code, `.json()` and `.map(` are calls.
+_DOCUMENT = re.compile(
+    r"\.(?:json[5cl]?|jsonld|ndjson|geojson|topojson|ipynb|map|har|lock|webmanifest|tfstate|gltf"
+    r"|code-workspace|(?:babel|eslint|prettier|swc)rc)(?![\w(])",
+    re.IGNORECASE,
+)
 _ARGUMENT_DEPTH = 4
 
 # Adapters that are given the whole conversation at each turn see each text again and again. Longer
@@ -244,9 +263,9 @@ def matches(tool: str, patterns: tuple[str, ...]) -> bool:
 
 
 def names_document(arguments: object, depth: int = _ARGUMENT_DEPTH) -> bool:
-    """Whether a str in these arguments ends like the name of a file of JSON."""
+    """Whether a str in these arguments has the name of a file of JSON."""
     if isinstance(arguments, str):
-        return arguments.lower().endswith(_DOCUMENTS)
+        return _DOCUMENT.search(arguments) is not None
     if depth == 0:
         return False
     if isinstance(arguments, dict):

@@ -150,12 +150,37 @@ def test_files_and_excluded_tools_pass() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["read_text_file", "readFile", "Read", "get_file_contents", "getFile", "View", "webFetch"],
+    [
+        "read_text_file",
+        "readFile",
+        "Read",
+        "get_file_contents",
+        "getFile",
+        "View",
+        "webFetch",
+        "open_file",
+        "openFile",
+        "open",
+        "download_file",
+        "show_file",
+        "viewFile",
+        "file_viewer",
+        "cat_file",
+        "read_notebook",
+        "str_replace_based_edit_tool",
+    ],
 )
 def test_names_that_read_files_are_excluded_by_default(name: str) -> None:
     one = Connection()
     one.ask("tools/call", name=name)
     assert one.answered(text()) == text()
+
+
+@pytest.mark.parametrize("name", ["list_files", "search_files", "find_file", "locate_files"])
+def test_names_that_list_files_are_shrunk(name: str) -> None:
+    one = Connection()
+    one.ask("tools/call", name=name)
+    assert one.answered(text()) == text(SHORT)
 
 
 def test_output_schemas_leave_the_list_of_tools() -> None:

@@ -136,6 +136,34 @@ def test_files_are_left_as_they_are(tool: str, arguments: object, reason: str) -
         assert records[0].before == records[0].after == cw.shrink(ROWS).tokens_before
 
 
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "cat a.json | head",
+        "cat 'x/A.JSON'",
+        "https://host/a.json?raw=1",
+        "a.json#L10",
+        "a.jsonl:3",
+        "a.json.bak",
+        "jq . package-lock.json>b",
+        "Pipfile.lock",
+        "tiles.topojson",
+        ".eslintrc",
+        ".json",
+    ],
+)
+def test_the_name_of_a_json_file_may_stand_anywhere(argument: str) -> None:
+    assert names_document({"command": argument})
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["json", "a.jsonx", "a.json_old", "await r.json()", "rows.map(f)", "a.locked", "x.maps"],
+)
+def test_other_words_are_no_name_of_a_json_file(argument: str) -> None:
+    assert not names_document({"code": argument})
+
+
 def test_arguments_are_searched_to_a_depth_of_four() -> None:
     assert names_document([[[["a.json"]]]])
     assert not names_document([[[[["a.json"]]]]])

@@ -70,8 +70,8 @@ class Relay:
         self._warn = warn
         self._pending: dict[tuple[type, object], _Call] = {}
         self._lock = threading.Lock()
-        # By the hash of a tool's name, which may be long. A host that knows an output schema refuses
-        # a result without structured content, so only the tools of the first set may lose it.
+        # By the hash of a tool's name, which may be long. A host that knows an output schema
+        # refuses a result without structured content, so only tools of the first set may lose it.
         self._without_schema: set[int] = set()
         self._with_interface: set[int] = set()
 
