@@ -42,6 +42,12 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
         sys.exit(arguments["status"])
     elif name == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif name == "hang":
+        pass
+    elif name == "partial":
+        sys.stdout.write("half a line")
+        sys.stdout.flush()
+        os._exit(3)
     elif name == "close":
         os.close(1)
         time.sleep(60)
@@ -55,13 +61,18 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
         while True:
             sys.stdout.write("x" * 65536)
     elif name == "stubborn":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        terminated = say if "note" in arguments else signal.SIG_IGN
+        signal.signal(signal.SIGTERM, terminated)
         child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE)
         assert child.stdout is not None
         child.stdout.readline()
         answer(identity, text(f"{os.getpid()} {child.pid}"))
         while True:
             time.sleep(1)
+
+
+def say(number: int, _frame: object) -> None:
+    print("still here after signal", number, file=sys.stderr, flush=True)
 
 
 STUBBORN = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from compactwire.cli import main
 from compactwire.mcp import _ledger
+from compactwire.mcp._names import server_name
 from compactwire.savings import Saving
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +63,7 @@ def test_a_full_file_is_renamed(folder: Path) -> None:
     ledger(saving("two"))
     assert (folder / "a.jsonl.1").stat().st_size > 1 << 20
     assert (folder / "a.jsonl").read_bytes().count(b"\n") == 1
-    assert [record["tool"] for record in _ledger.records("a", 0)] == ["one", "two"]
+    assert [record["tool"] for record in _ledger.records("a", 0, [])] == ["one", "two"]
 
 
 def test_a_ledger_that_cannot_be_written_is_one_warning(
@@ -87,12 +89,53 @@ def test_a_ledger_that_cannot_be_written_is_one_warning(
         (["python3", "-c", "secret()"], "python3"),
         ([r"C:\tools\server.exe", "x"], "server"),
         (["./run me"], "run_me"),
+        (["uvx", "x"], "x"),
+        (["uvx", "--from", "git+https://u:p@h/r", "--with", "y", "x[cli]==1.2"], "x"),
+        (["uv", "run", "--directory", "/srv", "server.py"], "server"),
+        (["uv", "--directory", "/srv", "run", "-m", "git_server"], "git_server"),
+        (["uv", "tool", "run", "mcp-server-git@latest"], "mcp-server-git"),
+        (["uv", "run", "--with", "mcp", "mcp", "run", "tasks.py"], "tasks"),
+        (["pipx", "run", "x"], "x"),
+        (["python", "-m", "tasks.server"], "tasks.server"),
+        (["python3.12", "-u", "-X", "dev", "-m", "x"], "x"),
+        (["py", "-3", "x.py"], "x"),
+        (
+            [
+                "docker",
+                "run",
+                "-i",
+                "--rm",
+                "-e",
+                "KEY=secret",
+                "-m",
+                "1g",
+                "ghcr.io/a/git:1@sha256:2",
+            ],
+            "git",
+        ),
+        (["docker", "run", "-it", "-eKEY=secret", "--env", "A", "--name=n", "image", "x"], "image"),
+        (["docker", "run", "--gpus", "all", "localhost:5000/image"], "image"),
+        (["env", "-i", "KEY=secret", "npx", "-y", "pkg@1"], "pkg"),
+        (["cmd", "/c", "npx", "-y", "pkg"], "pkg"),
+        ([r"C:\Program Files\nodejs\npx.cmd", "-y", "@s/pkg"], "pkg"),
+        (["npx", "-p", "a", "b"], "b"),
+        (["npm", "exec", "--", "pkg"], "pkg"),
+        (["npx", "-c", "secret"], "npx"),
+        (["pnpm", "dlx", "x"], "x"),
+        (["deno", "run", "-A", "npm:@s/pkg@1"], "pkg"),
+        (["node", "--require", "a.js", "dist/index.mjs"], "index"),
+        (["node", "-e", "secret()"], "node"),
+        (["bash", "-lc", "secret"], "bash"),
+        (["env", "KEY=secret"], "env"),
+        (["docker"], "docker"),
+        (["./server", "KEY=secret"], "server"),
+        (["KEY=secret"], "KEY"),
         (["@"], "_"),
         (["..."], "server"),
     ],
 )
 def test_a_server_is_named_by_its_command(command: list[str], name: str) -> None:
-    assert _ledger.server_name(command) == name
+    assert server_name(command) == name
 
 
 def test_the_table_has_both_kinds_of_hosts(
@@ -122,14 +165,108 @@ def test_the_table_has_both_kinds_of_hosts(
     assert "read_graph" in capsys.readouterr().out
 
 
-def test_damaged_lines_are_left_out(folder: Path) -> None:
+def test_damaged_lines_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = _ledger.Ledger("a", pytest.fail)
     ledger(saving())
+    good = {"t": 1, "tool": "x", "before": 1, "after": 1, "structured": 1, "dropped": False}
+    changes: list[dict[str, Any]] = [
+        {"before": 10**4_000},
+        {"after": -1},
+        {"structured": 1 << 53},
+        {"structured": "1"},
+        {"before": True},
+        {"t": None},
+        {"tool": 5},
+        {"dropped": 1},
+    ]
+    lines = [json.dumps({**good, "reason": "", **change}).encode() for change in changes]
+    lines += [b'{"t":1}', b"not JSON", b"\xff", b"[]", b"[" * 9_000, b'{"before":' + b"9" * 5_000]
     with (folder / "a.jsonl").open("ab") as file:
-        file.write(b'{"t":1}\nnot JSON\n\xff\n[]\n' + b"[" * 9_000 + b"\n")
+        file.write(b"\n".join(lines) + b"\n")
     ledger(saving())
-    assert len(list(_ledger.records("a", 0))) == 2
-    assert not list(_ledger.records("a", time.time() + 10))
+    problems: list[str] = []
+    assert len(list(_ledger.records("a", 0, problems))) == 2
+    assert problems == ["a.jsonl (14 damaged lines)"]
+    assert not list(_ledger.records("a", time.time() + 10, []))
+    assert main(["mcp", "stats"]) == 0
+    shown = capsys.readouterr()
+    assert "rows       2" in shown.out
+    assert shown.err == f"compactwire: not read in {folder}: a.jsonl (14 damaged lines)\n"
+
+
+def test_texts_of_a_record_are_made_fit_for_a_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = _ledger.Ledger("a", pytest.fail)
+    ledger(saving())
+    (line,) = (folder / "a.jsonl").read_text().splitlines()
+    record = {**json.loads(line), "tool": "\ud800\n" + "x" * 500, "reason": "y" * 500}
+    (folder / "a.jsonl").write_text(json.dumps(record))
+    assert main(["mcp", "stats"]) == 0
+    assert "\\ud800\\n" + "x" * 120 + "…" in capsys.readouterr().out
+    assert main(["mcp", "stats", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["all"]["reasons"]) == ["y" * 32 + "…"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: Windows has no FIFO in a folder")
+def test_what_is_no_file_is_named_and_the_rest_is_reported(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _ledger.Ledger("good", pytest.fail)(saving())
+    (folder / "a.jsonl").mkdir()
+    (folder / "a.jsonl.1").write_text((folder / "good.jsonl").read_text())
+    os.mkfifo(folder / "b.jsonl")
+    (folder / "c.jsonl").symlink_to(folder / "c.jsonl")
+    (folder / "d.jsonl").symlink_to("/dev/zero")
+    with (folder / "e.jsonl").open("wb") as file:
+        file.truncate(1 << 40)
+    (folder / "not ours.jsonl").touch()
+    assert main(["mcp", "stats"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.count("rows       1") == 2
+    assert shown.err.splitlines()[-1] == (
+        f"compactwire: not read in {folder}: a.jsonl (a folder), b.jsonl (not a regular file), "
+        "c.jsonl (Too many levels of symbolic links), d.jsonl (not a regular file), "
+        "e.jsonl (1 damaged line), and 1 more"
+    )
+    assert main(["mcp", "stats", "b"]) == 1
+    assert "b.jsonl (not a regular file)" in capsys.readouterr().err
+    warnings: list[str] = []
+    _ledger.Ledger("b", warnings.append)(saving())
+    assert len(warnings) == 1
+
+
+def test_no_result_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _ledger.Ledger("a", pytest.fail)(saving())
+    line = (folder / "a.jsonl").read_text()
+    old = {**json.loads(line), "t": 1_000}
+    (folder / "a.jsonl").write_text(json.dumps(old))
+    assert main(["mcp", "stats", "--since", "7d"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "compactwire: no result in the time of --since of: a\n")
+
+
+@pytest.mark.parametrize("name", ["../x y", "a.jsonl", ".hidden", "é" * 100, "a.jsonl.1"])
+def test_a_name_is_the_same_for_both_commands(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    _ledger.Ledger(name, pytest.fail)(saving())
+    assert main(["mcp", "stats", name]) == 0
+    assert "rows" in capsys.readouterr().out
+    assert main(["mcp", "stats"]) == 0
+    assert "rows" in capsys.readouterr().out
+
+
+def test_without_a_home_folder_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert main(["mcp", "stats"]) == 1
+    assert "set XDG_STATE_HOME to a folder" in capsys.readouterr().err
 
 
 def test_tools_beyond_a_thousand_are_summed(folder: Path) -> None:

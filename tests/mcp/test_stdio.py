@@ -121,7 +121,18 @@ def test_switched_off_every_byte_is_that_of_the_server(tmp_path: Path) -> None:
         host.call("rows")
         host.call("noise")
         outputs.append(host.end())
-    assert outputs[0] == outputs[1]
+        host = Host(tmp_path, "--off", "--max-message", "10000", relayed=relayed)
+        host.call("echo", text="x" * 200_000)
+        long = host.line()
+        host.call("hang")
+        host.call("partial")
+        host.process.wait(timeout=30)  # Before `end` closes the input, which ends the relay, too.
+        status, rest, err = host.end()
+        outputs.append((status, long + rest, err))
+    assert outputs[0] == outputs[2]
+    assert outputs[1] == outputs[3]
+    assert outputs[1][0] == 3
+    assert outputs[1][1].endswith(b'x"}]}}\nhalf a line')
     assert b"Listening" in outputs[0][1]
     assert not list(tmp_path.iterdir())
 
@@ -164,11 +175,22 @@ def test_an_endless_message_ends_the_server(tmp_path: Path) -> None:
     host = Host(tmp_path, "--max-message", "1000000")
     host.call("long")
     error = host.answer()["error"]
-    said = "the MCP server sent a message of more than 1,000,000 bytes; it was ended"
+    said = "the MCP server sent a message of more than 1,000,000 bytes; the server was ended"
     assert error["message"] == said
     status, _, err = host.end()
     assert status != 0
     assert err.splitlines()[0] == f"compactwire: {said}"
+
+
+def test_an_endless_message_of_the_host_is_an_error(tmp_path: Path) -> None:
+    host = Host(tmp_path, "--max-message", "10000")
+    host.call("hang")
+    host.call("echo", text="x" * 10_000)
+    said = "the host sent a message of more than 10,000 bytes; the server was ended"
+    error = host.answer()
+    assert (error["id"], error["error"]["message"]) == (1, said)
+    assert host.process.wait(timeout=30) == 1
+    assert host.end() == (1, b"", f"compactwire: {said}\n")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, None])
@@ -182,6 +204,17 @@ def test_no_process_is_left_of_a_stubborn_server(host: Host, ending: signal.Sign
         host.process.send_signal(ending)
     assert host.process.wait(timeout=30) == (0 if ending is None else 128 + ending)
     assert gone(*pids)
+
+
+def test_a_second_signal_kills_a_stubborn_server(host: Host) -> None:
+    pids = list(map(int, host.text("stubborn", note="signals").split()))
+    host.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    host.process.send_signal(signal.SIGINT)
+    assert host.process.wait(timeout=30) == 130
+    assert gone(*pids)
+    # It had no time for the signals that come after the first second.
+    assert host.end()[2] == ""
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -252,12 +285,26 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     assert "the command that starts the server is missing" in made.stderr
     made = run("proxy", "--", "no-such-program-here", folder=tmp_path)
     assert made.returncode == 1
-    assert "no-such-program-here" in made.stderr
+    assert made.stderr.startswith(
+        "compactwire: error: the MCP server cannot be started: 'no-such-program-here' is in no "
+        f"folder of PATH ({os.environ['PATH']}); install it, or give its whole path"
+    )
+    for command, said in (
+        (str(tmp_path / "none"), "or the interpreter in its first line, does not exist"),
+        (str(tmp_path), "Permission denied; expected a program or an executable script"),
+        ("https://host/mcp?key=1", "is a URL: the relay starts a server by a command"),
+    ):
+        made = run("proxy", "--no-ledger", "--", command, folder=tmp_path)
+        assert (made.returncode, said in made.stderr) == (1, True), made.stderr
+    for option in ("--bogus", "--max-message=0", "--formats=json,,gcf", "--formats="):
+        made = run("proxy", option, "--", *SERVER, folder=tmp_path)
+        assert made.returncode == 2
+        assert made.stderr.startswith("usage: compactwire mcp proxy [options] -- COMMAND")
     made = run("proxy", "--tokenizer", "x", "--", *SERVER, folder=tmp_path)
     assert made.returncode == 1
     assert "tokenizer" in made.stderr
     made = run("proxy", "--formats", "xml", "--", *SERVER, folder=tmp_path)
-    assert (made.returncode, "formats" in made.stderr) == (1, True)
+    assert (made.returncode, "formats" in made.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("closed", "name"), [("<&-", "input"), (">&-", "output")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import re
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._tools import VERBATIM
 from ..mcp import _ledger
+from ..mcp._names import plain_name, server_name
 from ..mcp._project import Projector
 from ..mcp._relay import Passthrough, Relay
 from ..mcp._roots import Roots
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 
     from ._shell import Commands
 
-_WRONG_USAGE = 2
+_BAD_INPUT, _WRONG_USAGE = 1, 2
+# Names in a line of `mcp stats`.
+_SHOWN = 5
+# A host begins with a message of some hundred bytes.
+_LEAST_MESSAGE = 4_096
 _SPANS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 # A server may send any number of lines that are no messages.
@@ -52,7 +58,9 @@ def _add_proxy(group: Commands) -> None:
         help="the command that starts the server, with its arguments",
     )
     proxy.add_argument(
-        "--name", help="the server's name in the ledger (default: the file name of the command)"
+        "--name",
+        help="the server's name in the ledger (default: that of the program, package or image "
+        'that COMMAND starts); characters other than letters, digits, ".", "_" and "-" become "_"',
     )
     proxy.add_argument(
         "--structured",
@@ -79,7 +87,11 @@ def _add_proxy(group: Commands) -> None:
         help="leave $schema, and titles that repeat a name, out of the definitions of tools",
     )
     proxy.add_argument(
-        "--formats", default="json,gcf", metavar="LIST", help=f"json, gcf or both; {DEFAULT}"
+        "--formats",
+        type=_formats,
+        default="json,gcf",
+        metavar="LIST",
+        help=f"json, gcf or both; {DEFAULT}",
     )
     proxy.add_argument(
         "--tokenizer",
@@ -92,19 +104,38 @@ def _add_proxy(group: Commands) -> None:
         type=natural,
         default=4 << 20,
         metavar="BYTES",
-        help=f"leave longer texts as they are; {DEFAULT}",
+        help=f"leave results with more text as they are; {DEFAULT}",
     )
     proxy.add_argument(
         "--max-message",
-        type=natural,
+        type=_message_size,
         default=64 << 20,
         metavar="BYTES",
-        help=f"end a server that sends a longer message; {DEFAULT}",
+        help=f"end a connection with a longer message; {DEFAULT}",
     )
     proxy.add_argument("--no-ledger", action="store_true", help="do not record what was saved")
     proxy.add_argument(
-        "--off", action="store_true", help="change nothing: to see what the server itself does"
+        "--off",
+        action="store_true",
+        help="pass every byte as it comes, whatever the other options are: to see what the server "
+        "itself does",
     )
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    formats = tuple(text.split(","))
+    if not set(formats) <= {"json", "gcf"} or len(set(formats)) < len(formats):
+        raise argparse.ArgumentTypeError(f"expected json, gcf or json,gcf, not {text!r}")
+    return formats
+
+
+def _message_size(text: str) -> int:
+    size = natural(text)
+    if size < _LEAST_MESSAGE:
+        raise argparse.ArgumentTypeError(
+            f"expected at least {_LEAST_MESSAGE} bytes, not {text!r}: no MCP session fits in less"
+        )
+    return size
 
 
 def _run_proxy(args: argparse.Namespace) -> int:
@@ -116,9 +147,12 @@ def _run_proxy(args: argparse.Namespace) -> int:
     if sys.stdin is None:
         raise OSError("standard input is closed")
     warn = _Warnings()
-    relay: Relay | Passthrough = Passthrough()
-    if not args.off:
-        relay = Relay(_projector(args, command, warn), warn)
+    # Values made from messages have no cycles, but the collector would walk through all of them
+    # again and again: 4 MiB of nested arrays took 28 seconds instead of 2.
+    gc.disable()
+    if args.off:
+        return relay_stdio(command, Passthrough(), max_message=None, warn=warn)
+    relay = Relay(_projector(args, command, warn), warn)
     return relay_stdio(command, relay, max_message=args.max_message, warn=warn)
 
 
@@ -131,16 +165,16 @@ def _projector(
     if args.exclude is not None:
         options["exclude"] = [pattern for pattern in args.exclude if pattern]
     if not args.no_ledger:
-        name = args.name or _ledger.server_name(command)
+        name = args.name or server_name(command)
         try:
             options["on_saving"] = _ledger.Ledger(name, warn)
-        except RuntimeError as error:  # No home folder is known.
+        except OSError as error:  # No home folder is known.
             warn(f"the ledger is not written: {error}")
     return Projector(
         "mcp",
         structured=args.structured,
         definitions="slim" if args.slim else "as-is",
-        formats=tuple(filter(None, args.formats.split(","))),
+        formats=args.formats,
         tokenizer=args.tokenizer,
         max_size=args.max_size,
         **options,
@@ -186,22 +220,38 @@ def _age(text: str) -> int:
 def _run_stats(args: argparse.Namespace) -> int:
     since = 0.0 if args.since is None else time.time() - args.since
     known = _ledger.names()
-    if args.name is not None and args.name not in known:
+    chosen = known if args.name is None else [plain_name(args.name)]
+    if not set(chosen) <= set(known):
         names = ", ".join(known) or "none"
         raise ValueError(
-            f"no ledger of a server {args.name!r} in {_ledger.folder()}; there is: {names}"
+            f"no ledger of a server {chosen[0]!r} in {_ledger.folder()}; there is: {names}"
         )
     if not known:
         tell(f"compactwire: no ledger in {_ledger.folder()}: no server ran behind the relay yet")
-    for name in known if args.name is None else [args.name]:
-        found = list(_ledger.records(name, since))
+    problems: list[str] = []
+    empty = []
+    for name in chosen:
+        found = list(_ledger.records(name, since, problems))
         sums = _ledger.summed(found)
         if args.json:
             write(json_line(_ledger.report(name, sums)), "-")
         elif found:
             exact = all(record.get("exact") is True for record in found)
             write(_ledger.table(name, sums, exact=exact) + "\n", "-")
-    return OK
+        if not found:
+            empty.append(name)
+    if empty:
+        when = "" if args.since is None else " in the time of --since"
+        tell(f"compactwire: no result{when} of: {_few(empty)}")
+    if problems:
+        tell(f"compactwire: not read in {_ledger.folder()}: {_few(problems)}")
+    return _BAD_INPUT if problems and len(empty) == len(chosen) else OK
+
+
+def _few(texts: list[str]) -> str:
+    """The first texts, and how many more there are."""
+    more = len(texts) - _SHOWN
+    return ", ".join(texts[:_SHOWN]) + (f", and {more:,} more" if more > 0 else "")
 
 
 def _add_serve(group: Commands) -> None:

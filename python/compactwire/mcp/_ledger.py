@@ -9,16 +9,19 @@ Source: an extension of this package.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
+import stat
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from .._texts import one_line, short_line
+from .._texts import short_line
 from ..savings import Saving, Savings, add
+from ._names import plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,48 +36,35 @@ __all__ = [
     "names",
     "records",
     "report",
-    "server_name",
     "summed",
     "table",
 ]
 
 _MAX_FILE = 1 << 20
-_MAX_NAME = 64
+# Several relays may write to a file before it is renamed; a longer one is not a ledger.
+_MAX_READ = 4 << 20
+_MAX_NUMBER = 1 << 53
+_MAX_REASON = 32
 
-# Commands that run the program that their first argument names.
-_LAUNCHERS = {"npx", "bunx", "uvx", "node", "bun", "deno", "python", "python3", "py"}
+# Opening a pipe must not wait for its other end. Windows has no pipes in folders, but a text mode.
+_OPEN = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def folder() -> Path:
     """The folder of the ledgers of this user."""
     if given := os.environ.get("XDG_STATE_HOME"):
-        base = Path(given)
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        return Path(given) / "compactwire" / "mcp"
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise OSError("no home folder is known; set XDG_STATE_HOME to a folder") from error
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
+        base = home / "Library" / "Application Support"
     else:
-        base = Path.home() / ".local" / "state"
+        base = home / ".local" / "state"
     return base / "compactwire" / "mcp"
-
-
-def server_name(command: list[str]) -> str:
-    """A name for the server that a command starts, for its ledger.
-
-    It is the file name of the command; for `npx` and other launchers that of the first argument
-    that is no option, without a version: `npx -y @scope/server@1.2` is "server".
-    """
-    program, *arguments = command
-    # After "-c" and "-e" the argument is code, which may hold a secret.
-    if Path(program).stem.lower() in _LAUNCHERS and not {"-c", "-e"} & set(arguments):
-        program = next((one for one in arguments if not one.startswith("-")), program)
-    last = program.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
-    return plain_name(re.sub(r"(?<=.)@.*|\.(exe|cmd|py|js|mjs|ts)$", "", last))
-
-
-def plain_name(name: str) -> str:
-    """The name as a file name: ASCII letters, digits, ".", "_" and "-"."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:_MAX_NAME].lstrip(".") or "server"
 
 
 class Ledger:
@@ -110,8 +100,9 @@ class Ledger:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Opened each time: another relay of the same server may have renamed the file. One write
         # with O_APPEND is not mixed with those of others.
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
         try:
+            _check_regular(file)
             os.write(file, line)
             full = os.fstat(file).st_size >= _MAX_FILE
         finally:
@@ -123,33 +114,77 @@ class Ledger:
 
 def names() -> list[str]:
     """The servers that have a ledger."""
-    return sorted({path.name.split(".jsonl")[0] for path in folder().glob("*.jsonl*")})
+    try:
+        files = [path.name for path in folder().iterdir()]
+    except FileNotFoundError:
+        return []
+    found = (re.fullmatch(r"(.+)\.jsonl(\.1)?", file) for file in files)
+    return sorted({one[1] for one in found if one and one[1] == plain_name(one[1])})
 
 
-def records(name: str, since: float) -> Iterator[dict[str, Any]]:
-    """The records of a server from this time on; lines that are none are left out."""
+def records(name: str, since: float, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """The records of a server from this time on.
+
+    Files and lines that cannot be read are left out, and described in `problems`.
+    """
     for suffix in (".jsonl.1", ".jsonl"):
+        path = folder() / (plain_name(name) + suffix)
         try:
-            data = (folder() / (plain_name(name) + suffix)).read_bytes()
+            data = _content(path)
         except FileNotFoundError:
             continue
-        for line in data.splitlines():
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if _is_record(record) and record["t"] >= since:
+        except OSError as error:
+            problems.append(f"{path.name} ({error.strerror or error})")
+            continue
+        damaged = 0
+        for line in data[:_MAX_READ].splitlines():
+            record = _record(line)
+            if record is None:
+                damaged += 1
+            elif record["t"] >= since:
                 yield record
+        if damaged:
+            problems.append(f"{path.name} ({damaged:,} damaged line{'s' * (damaged > 1)})")
+        if len(data) > _MAX_READ:
+            problems.append(f"{path.name} (all but its first {_MAX_READ:,} bytes)")
 
 
-def _is_record(record: object) -> bool:
-    return (
-        isinstance(record, dict)
-        and all(type(record.get(key)) is int for key in ("t", "before", "after"))
-        and type(record.get("structured")) in (int, type(None))
-        and all(isinstance(record.get(key), str) for key in ("tool", "reason"))
-        and isinstance(record.get("dropped"), bool)
-    )
+def _content(path: Path) -> bytes:
+    file = os.open(path, os.O_RDONLY | _OPEN)
+    try:
+        _check_regular(file)
+        data = bytearray()
+        while len(data) <= _MAX_READ and (chunk := os.read(file, 1 << 16)):
+            data += chunk
+    finally:
+        os.close(file)
+    return bytes(data)
+
+
+def _check_regular(file: int) -> None:
+    mode = os.fstat(file).st_mode
+    if not stat.S_ISREG(mode):
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+        raise OSError(number, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The record of a line, its texts fit for a table; None if the line is damaged."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    numbers = [record.get(key) for key in ("t", "before", "after", "structured")]
+    if record.get("structured", 0) is None:
+        numbers.pop()
+    if not all(type(number) is int and 0 <= number < _MAX_NUMBER for number in numbers):
+        return None
+    tool, reason, dropped = (record.get(key) for key in ("tool", "reason", "dropped"))
+    if not (isinstance(tool, str) and isinstance(reason, str) and isinstance(dropped, bool)):
+        return None
+    return {**record, "tool": short_line(tool), "reason": short_line(reason, _MAX_REASON)}
 
 
 def summed(found: Iterable[dict[str, Any]]) -> dict[str, Total]:
@@ -177,7 +212,7 @@ def _saving(record: dict[str, Any]) -> Saving:
 def table(name: str, sums: dict[str, Total], *, exact: bool) -> str:
     """The table of one server: a line for each tool, the sums, and what hosts saved."""
     whole = add(sums.values())
-    rows = [*((one_line(tool), each) for tool, each in sums.items()), ("all", whole)]
+    rows = [*sums.items(), ("all", whole)]
     width = max(len(name), *(len(tool) for tool, _ in rows))
     lines = [
         f"{name:{width}}  {'calls':>6}  {'text before':>11}  {'after':>9}"

@@ -14,11 +14,14 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +41,14 @@ _GRACE, _GRACE_TERMINATED = 1.5, 1.5
 _LAST_LINES = 30.0
 
 _SIGNALS = [
-    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
 ]
-_GROUPS = hasattr(os, "killpg")
+_GROUPS = sys.platform != "win32"
+# Windows runs no handler of a signal while the main thread waits for a lock.
+_WAKE_UP = None if _GROUPS else 0.2
+_POLL = 0.02
 
 
 class _TooLongError(Exception):
@@ -49,23 +57,25 @@ class _TooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Why the relay ends: "host", "server", "too long" or "signal", and the signal's number."""
+    """Why the relay ends: "host", "server" or "signal", its number, or a message too long."""
 
     side: str
     signal: int = 0
+    too_long: bool = False
 
 
 def relay_stdio(
     command: Sequence[str],
     relay: Relay | Passthrough,
     *,
-    max_message: int,
+    max_message: int | None,
     warn: Callable[[str], object],
 ) -> int:
     """Run the server and relay until one side ends; return the exit code for this process.
 
     It is that of the server if the server ended, 128 plus the number of a signal that ended the
-    server or this process, and 0 if the host closed the connection.
+    server or this process, 0 if the host closed the connection, and 1 if a message was too long. A
+    second signal kills the server at once.
 
     Parameters
     ----------
@@ -74,19 +84,25 @@ def relay_stdio(
     relay
         What passes on the messages.
     max_message
-        The length in bytes of the longest message. A longer one ends the connection.
+        The length in bytes of the longest message. A longer one ends the connection. None to pass
+        bytes as they come, not messages.
     warn
         Called with a line of text about what went wrong.
+
+    Raises
+    ------
+    OSError
+        The server cannot be started.
     """
     ends: queue.SimpleQueue[_End] = queue.SimpleQueue()
-    if _GROUPS:
+    if sys.platform != "win32":
         for descriptor in (_STDIN, _STDOUT):
             os.set_blocking(descriptor, True)
-    with _signals(ends):
-        child = _Child(command)
+    with _signals(ends) as hurry:
+        child = _Child(command, hurry)
         try:
             to_server = threading.Thread(
-                target=_pump_host, args=(child, relay, max_message, warn, ends), daemon=True
+                target=_pump_host, args=(child, relay, max_message, ends), daemon=True
             )
             to_host = threading.Thread(
                 target=_pump_server, args=(child, relay, max_message, ends), daemon=True
@@ -94,22 +110,36 @@ def relay_stdio(
             to_server.start()
             to_host.start()
             threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
-            end = ends.get()
+            end = _first(ends)
         finally:
             status = child.end()
         if end.side != "signal":
             _join(to_host, ends)
+    if status is None:
+        warn("the MCP server could not be ended")
+        status = 1
     if end.side == "signal":
         return 128 + end.signal
-    if end.side == "host":
+    if end.side == "host" and not end.too_long:
         return 0
     message = "the MCP server has ended"
-    if end.side == "too long":
-        message = f"the MCP server sent a message of more than {max_message:,} bytes; it was ended"
+    if end.too_long:
+        who = "host" if end.side == "host" else "MCP server"
+        message = (
+            f"the {who} sent a message of more than {max_message:,} bytes; the server was ended"
+        )
         warn(message)
     if not to_host.is_alive():
         all(map(_passed_on, relay.unanswered(message, {"exit_status": status})))
-    return status or (1 if end.side == "too long" else 0)
+    if end.side == "host":
+        return 1
+    return status or int(end.too_long)
+
+
+def _first(ends: queue.SimpleQueue[_End]) -> _End:
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return ends.get(timeout=_WAKE_UP)
 
 
 def _watch(child: _Child, ends: queue.SimpleQueue[_End]) -> None:
@@ -129,15 +159,22 @@ def _join(thread: threading.Thread, ends: queue.SimpleQueue[_End]) -> None:
 
 
 @contextlib.contextmanager
-def _signals(ends: queue.SimpleQueue[_End]) -> Iterator[None]:
-    """Signals end the relay in order; the child gets them no other way, as its group is its own."""
+def _signals(ends: queue.SimpleQueue[_End]) -> Iterator[threading.Event]:
+    """Signals end the relay in order; the child gets them no other way, as its group is its own.
+
+    The event is set at the second signal.
+    """
+    first, hurry = threading.Event(), threading.Event()
 
     def note(number: int, _frame: object) -> None:
+        if first.is_set():
+            hurry.set()
+        first.set()
         ends.put(_End("signal", number))
 
     before = [(number, signal.signal(number, note)) for number in _SIGNALS]
     try:
-        yield
+        yield hurry
     finally:
         for number, handler in before:
             signal.signal(number, handler)
@@ -146,14 +183,9 @@ def _signals(ends: queue.SimpleQueue[_End]) -> Iterator[None]:
 class _Child:
     """The process of the server, in a process group of its own, and the pipes to it."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=_GROUPS,
-        )
+    def __init__(self, command: Sequence[str], hurry: threading.Event) -> None:
+        self._process = _started(command)
+        self._hurry = hurry
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin = self._process.stdin
@@ -176,34 +208,44 @@ class _Child:
         """Wait until the process has ended."""
         self._process.wait()
 
-    def end(self) -> int:
-        """End the process and its group, first gently, and return its exit code."""
-        if self._writing.acquire(timeout=_GRACE):
+    def end(self) -> int | None:
+        """End the process and its group, first gently; return its exit code, None if it runs on."""
+        if self._within(_GRACE, lambda: self._writing.acquire(blocking=False)):
             with contextlib.suppress(OSError):
                 self._stdin.close()
             self._writing.release()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_GRACE)
-        if not self._ended_after(signal.SIGTERM, _GRACE_TERMINATED) and _GROUPS:
-            self._ended_after(signal.SIGKILL, _GRACE_TERMINATED)
-        code = self._process.wait()
+            self._within(_GRACE, lambda: self._process.poll() is not None)
+        if self._hurry.is_set() or not self._ended_after(signal.SIGTERM):
+            self._hurry.clear()
+            self._ended_after(getattr(signal, "SIGKILL", signal.SIGTERM))
+        try:
+            # A process of another user cannot be ended.
+            code = self._process.wait(_GRACE_TERMINATED)
+        except subprocess.TimeoutExpired:
+            return None
         return 128 - code if code < 0 else code
 
-    def _ended_after(self, number: int, seconds: float) -> bool:
-        """Send a signal to what is left of the group, and wait until nothing is."""
+    def _within(self, seconds: float, done: Callable[[], bool]) -> bool:
+        """Wait until something is done; False after so many seconds, or a second signal."""
         deadline = time.monotonic() + seconds
-        left = self._signal(number)
-        while left and time.monotonic() < deadline:
-            time.sleep(0.02)
-            left = self._signal(0)
-        return not left
+        while not done():
+            if time.monotonic() >= deadline or self._hurry.is_set():
+                return False
+            time.sleep(_POLL)
+        return True
+
+    def _ended_after(self, number: int) -> bool:
+        """Send a signal to what is left of the group, and wait until nothing is."""
+        if not self._signal(number):
+            return True
+        return self._within(_GRACE_TERMINATED, lambda: not self._signal(0))
 
     def _signal(self, number: int) -> bool:
         """Send a signal, or none if the number is 0; False if no process is left."""
         running = self._process.poll() is None
-        if not _GROUPS:
+        if sys.platform == "win32":
             if running and number:
-                self._process.terminate()
+                _end_tree(self._process)
             return running
         try:
             os.killpg(self._process.pid, number)
@@ -213,43 +255,85 @@ class _Child:
         return True
 
 
-def _pump_host(
-    child: _Child,
-    relay: Relay | Passthrough,
-    max_message: int,
-    warn: Callable[[str], object],
-    ends: queue.SimpleQueue[_End],
-) -> None:
-    side = "host"
+def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the server in a process group of its own; the error says what to do."""
+    program, *arguments = command
+    flags = 0
+    if "://" in program:
+        raise OSError(
+            f"{program} is a URL: the relay starts a server by a command; give one that connects "
+            "to the URL"
+        )
+    if sys.platform == "win32":
+        # CreateProcess finds no `npx.cmd`, and Ctrl-C must not reach the child before the relay.
+        program = shutil.which(program) or program
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP
     try:
-        for line in _lines(_STDIN, max_message):
+        return subprocess.Popen(
+            [program, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=_GROUPS,
+            creationflags=flags,
+        )
+    except OSError as error:
+        raise _cannot_start(program, error) from error
+
+
+def _cannot_start(program: str, error: OSError) -> OSError:
+    problem = f"the MCP server cannot be started: {program!r}"
+    if not isinstance(error, FileNotFoundError):
+        return OSError(f"{problem}: {error.strerror}; expected a program or an executable script")
+    if Path(program).name != program:
+        return OSError(f"{problem}, or the interpreter in its first line, does not exist")
+    return OSError(
+        f"{problem} is in no folder of PATH ({os.environ.get('PATH', '')}); install it, or give "
+        "its whole path: a host may have another PATH than your terminal"
+    )
+
+
+def _end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process on Windows with those that it started, as `npx.cmd` starts the server."""
+    taskkill = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
+    with contextlib.suppress(OSError):
+        subprocess.run(taskkill, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    process.terminate()  # It does nothing if the process has ended.
+
+
+def _pump_host(
+    child: _Child, relay: Relay | Passthrough, limit: int | None, ends: queue.SimpleQueue[_End]
+) -> None:
+    end = _End("host")
+    try:
+        for line in _lines(_STDIN, limit):
             if not child.write(relay.from_host(line)):
-                side = "server"
+                end = _End("server")
                 break
     except _TooLongError:
-        warn(f"the host sent a message of more than {max_message:,} bytes")
+        end = _End("host", too_long=True)
     except OSError:
         pass  # Reading failed: the host is gone.
     finally:
-        ends.put(_End(side))
+        ends.put(end)
 
 
 def _pump_server(
-    child: _Child, relay: Relay | Passthrough, max_message: int, ends: queue.SimpleQueue[_End]
+    child: _Child, relay: Relay | Passthrough, limit: int | None, ends: queue.SimpleQueue[_End]
 ) -> None:
-    side = "server"
+    end = _End("server")
     try:
-        for line in _lines(child.stdout, max_message):
+        for line in _lines(child.stdout, limit):
             passed = relay.from_server(line)
-            if passed is not None and not passed.endswith(b"\n"):
+            if passed is not None and limit is not None and not passed.endswith(b"\n"):
                 passed += b"\n"  # Errors for open requests may follow.
             if passed is not None and not _passed_on(passed):
-                side = "host"
+                end = _End("host")
                 break
     except _TooLongError:
-        side = "too long"
+        end = _End("server", too_long=True)
     finally:
-        ends.put(_End(side))
+        ends.put(end)
 
 
 def _passed_on(line: bytes) -> bool:
@@ -261,10 +345,16 @@ def _passed_on(line: bytes) -> bool:
     return True
 
 
-def _lines(descriptor: int, limit: int) -> Iterator[bytes]:
-    """The lines that are read from a descriptor, each with its line break."""
+def _lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
+    """The lines that are read from a descriptor, each with its line break.
+
+    Without a limit of their length, the bytes as they come.
+    """
     begun = bytearray()
     while chunk := os.read(descriptor, _CHUNK):
+        if limit is None:
+            yield chunk
+            continue
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             if len(begun) + len(part) > limit:
