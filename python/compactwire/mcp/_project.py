@@ -37,7 +37,7 @@ _SECONDS = 2.0
 _MAX_COMPARED = 1 << 20
 
 # GCF and JSON have other pieces, whose estimates have other errors. With this margin no host paid
-# more by o200k_base, over 7,000 results made from the values of `data.shapes`.
+# more by o200k_base in `benches.structured`.
 _ESTIMATE_ERROR = 0.1
 
 
