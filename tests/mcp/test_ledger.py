@@ -128,6 +128,7 @@ def test_a_ledger_that_cannot_be_written_is_one_warning(
         (["bash", "-lc", "secret"], "bash"),
         (["env", "KEY=secret"], "env"),
         (["docker"], "docker"),
+        (["docker", "run", "-eKEY=secret", "image"], "image"),
         (["./server", "KEY=secret"], "server"),
         (["KEY=secret"], "KEY"),
         (["@"], "_"),

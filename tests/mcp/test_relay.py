@@ -240,6 +240,8 @@ def test_a_result_for_a_user_interface_stays_whole(meta: dict[str, Any]) -> None
         (["user"], False, False),
         ([], False, False),
         ("assistant", False, False),
+        ({"assistant": 1}, False, False),
+        (5, False, False),
     ],
 )
 def test_a_text_for_one_reader_is_no_copy_for_the_other(

@@ -296,7 +296,7 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     ):
         made = run("proxy", "--no-ledger", "--", command, folder=tmp_path)
         assert (made.returncode, said in made.stderr) == (1, True), made.stderr
-    for option in ("--bogus", "--max-message=0", "--formats=json,,gcf", "--formats="):
+    for option in ("--bogus", "--max-message=0", "--formats=json,,gcf", "--formats=json,json"):
         made = run("proxy", option, "--", *SERVER, folder=tmp_path)
         assert made.returncode == 2
         assert made.stderr.startswith("usage: compactwire mcp proxy [options] -- COMMAND")

@@ -10,6 +10,7 @@ from ._schemas import slim
 
 try:
     import anyio.to_thread
+    from fastmcp.exceptions import NotFoundError
     from fastmcp.server.middleware import Middleware
     from fastmcp.tools import ToolResult
 except ImportError as error:
@@ -117,7 +118,10 @@ async def _has_interface(context: Any, tool: str) -> bool:
     """Whether the definition of a tool names a user interface."""
     if context.fastmcp_context is None:
         return False
-    found = await context.fastmcp_context.fastmcp.get_tool(tool)
+    try:
+        found = await context.fastmcp_context.fastmcp.get_tool(tool)
+    except NotFoundError:  # Another middleware answered the call.
+        return False
     return found is not None and has_interface(found.meta)
 
 
