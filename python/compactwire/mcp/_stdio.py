@@ -124,16 +124,18 @@ def relay_stdio(
         return 0
     message = "the MCP server has ended"
     if end.too_long:
-        who = "host" if end.side == "host" else "MCP server"
-        message = (
-            f"the {who} sent a message of more than {max_message:,} bytes; the server was ended"
-        )
+        message = _too_long(end.side, max_message)
         warn(message)
     if not to_host.is_alive():
         all(map(_passed_on, relay.unanswered(message, {"exit_status": status})))
     if end.side == "host":
         return 1
     return status or int(end.too_long)
+
+
+def _too_long(side: str, limit: int | None) -> str:
+    who = "host" if side == "host" else "MCP server"
+    return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
 
 
 def _first(ends: queue.SimpleQueue[_End]) -> _End:
