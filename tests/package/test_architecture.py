@@ -94,13 +94,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._same": set(),
     "mcp._schemas": set(),
     "mcp._spans": set(),
-    "mcp._stdio": {"mcp._relay"},
+    "mcp._stdio": {"mcp._host", "mcp._relay"},
+    "mcp._host": set(),
     "mcp._claims": {"_core.claims", "_texts", "mcp._roots"},
     "mcp._definitions": {"_texts"},
     "mcp._folder": set(),
     "mcp._roots": {"_texts", "mcp._folder"},
     "mcp._serve": {"_core"}
-    | {f"mcp.{name}" for name in ("_definitions", "_roots", "_stdio", "_toolbox")},
+    | {f"mcp.{name}" for name in ("_definitions", "_host", "_roots", "_toolbox")},
     "mcp._toolbox": {"_cad_tool", "_core", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_texts", "errors"},

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import queue
 import threading
 from typing import Any
 
 from .._core import __version__
 from ._definitions import ToolError
-from ._stdio import _lines, _TooLongError, _write
+from ._host import STDIN, STDOUT, TooLongError, lines, prepare, write
 from ._toolbox import Toolbox
 
 try:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from ._roots import Roots
 
 __all__ = ["make_server", "serve_stdio"]
-
-_STDIN, _STDOUT = 0, 1
 
 # A text of the longest length, each of its characters two escapes, and what is around it.
 _MAX_MESSAGE = 16 << 20
@@ -112,9 +109,7 @@ class _Connection:
 
     async def run(self, server: Any) -> int:
         """Serve until either side ends."""
-        if hasattr(os, "set_blocking"):
-            for descriptor in (_STDIN, _STDOUT):
-                os.set_blocking(descriptor, True)
+        prepare()
         to_server, requests = anyio.create_memory_object_stream[Any](0)
         from_server, answers = anyio.create_memory_object_stream[Any](0)
         loop = asyncio.get_running_loop()
@@ -132,12 +127,12 @@ class _Connection:
     def _read(self, loop: asyncio.AbstractEventLoop, to_server: Any) -> None:
         """Read the host in a thread, until it closes the connection."""
         try:
-            for line in _lines(_STDIN, _MAX_MESSAGE):
+            for line in lines(STDIN, _MAX_MESSAGE):
                 message = self._parsed(line)
                 if message is not None:
                     passed = self._pass_on(message, len(line), to_server)
                     asyncio.run_coroutine_threadsafe(passed, loop).result()
-        except _TooLongError:
+        except TooLongError:
             self._failed = True
             self._warn(f"the host sent a message of more than {_MAX_MESSAGE:,} bytes")
         except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -190,7 +185,7 @@ class _Connection:
         for said in iter(self._said.get, None):
             line = said.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
-                _write(_STDOUT, line.encode())
+                write(STDOUT, line.encode())
             except OSError as error:
                 if not isinstance(error, BrokenPipeError):
                     self._failed = True

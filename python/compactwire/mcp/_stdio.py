@@ -20,19 +20,28 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from ._host import (
+    GROUPS,
+    STDIN,
+    End,
+    TooLongError,
+    first,
+    lines,
+    passed_on,
+    prepare,
+    signals,
+    write,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ._relay import Passthrough, Relay
 
 __all__ = ["relay_stdio"]
-
-_STDIN, _STDOUT = 0, 1
-_CHUNK = 1 << 16
 
 # Seconds that a server has to end after its input was closed, and then after SIGTERM. Hosts wait
 # two seconds after each of these before they kill the relay, which must have ended its server.
@@ -40,28 +49,7 @@ _GRACE, _GRACE_TERMINATED = 1.5, 1.5
 # Seconds for the last lines of a server that has ended to reach the host.
 _LAST_LINES = 30.0
 
-_SIGNALS = [
-    getattr(signal, name)
-    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
-    if hasattr(signal, name)
-]
-_GROUPS = sys.platform != "win32"
-# Windows runs no handler of a signal while the main thread waits for a lock.
-_WAKE_UP = None if _GROUPS else 0.2
 _POLL = 0.02
-
-
-class _TooLongError(Exception):
-    """A line is longer than the limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """Why the relay ends: "host", "server" or "signal", its number, or a message too long."""
-
-    side: str
-    signal: int = 0
-    too_long: bool = False
 
 
 def relay_stdio(
@@ -94,11 +82,9 @@ def relay_stdio(
     OSError
         The server cannot be started.
     """
-    ends: queue.SimpleQueue[_End] = queue.SimpleQueue()
-    if sys.platform != "win32":
-        for descriptor in (_STDIN, _STDOUT):
-            os.set_blocking(descriptor, True)
-    with _signals(ends) as hurry:
+    ends: queue.SimpleQueue[End] = queue.SimpleQueue()
+    prepare()
+    with signals(ends) as hurry:
         child = _Child(command, hurry)
         try:
             to_server = threading.Thread(
@@ -110,7 +96,7 @@ def relay_stdio(
             to_server.start()
             to_host.start()
             threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
-            end = _first(ends)
+            end = first(ends)
         finally:
             status = child.end()
         if end.side != "signal":
@@ -127,7 +113,7 @@ def relay_stdio(
         message = _too_long(end.side, max_message)
         warn(message)
     if not to_host.is_alive():
-        all(map(_passed_on, relay.unanswered(message, {"exit_status": status})))
+        all(map(passed_on, relay.unanswered(message, {"exit_status": status})))
     if end.side == "host":
         return 1
     return status or int(end.too_long)
@@ -138,19 +124,13 @@ def _too_long(side: str, limit: int | None) -> str:
     return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
 
 
-def _first(ends: queue.SimpleQueue[_End]) -> _End:
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return ends.get(timeout=_WAKE_UP)
-
-
-def _watch(child: _Child, ends: queue.SimpleQueue[_End]) -> None:
+def _watch(child: _Child, ends: queue.SimpleQueue[End]) -> None:
     """Notice the end of a server whose output another process keeps open."""
     child.wait()
-    ends.put(_End("server"))
+    ends.put(End("server"))
 
 
-def _join(thread: threading.Thread, ends: queue.SimpleQueue[_End]) -> None:
+def _join(thread: threading.Thread, ends: queue.SimpleQueue[End]) -> None:
     """Wait until the last lines are passed on, or a signal comes."""
     deadline = time.monotonic() + _LAST_LINES
     while thread.is_alive() and time.monotonic() < deadline:
@@ -158,28 +138,6 @@ def _join(thread: threading.Thread, ends: queue.SimpleQueue[_End]) -> None:
         with contextlib.suppress(queue.Empty):
             if ends.get_nowait().side == "signal":
                 return
-
-
-@contextlib.contextmanager
-def _signals(ends: queue.SimpleQueue[_End]) -> Iterator[threading.Event]:
-    """Signals end the relay in order; the child gets them no other way, as its group is its own.
-
-    The event is set at the second signal.
-    """
-    first, hurry = threading.Event(), threading.Event()
-
-    def note(number: int, _frame: object) -> None:
-        if first.is_set():
-            hurry.set()
-        first.set()
-        ends.put(_End("signal", number))
-
-    before = [(number, signal.signal(number, note)) for number in _SIGNALS]
-    try:
-        yield hurry
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
 
 
 class _Child:
@@ -201,7 +159,7 @@ class _Child:
             if self._stdin.closed:
                 return False
             try:
-                _write(self._stdin.fileno(), line)
+                write(self._stdin.fileno(), line)
             except OSError:
                 return False
             return True
@@ -262,9 +220,10 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
     program, *arguments = command
     flags = 0
     if "://" in program:
+        scheme = program.partition("://")[0]
         raise OSError(
-            f"{program} is a URL: the relay starts a server by a command; give one that connects "
-            "to the URL"
+            f"a URL of {scheme}:// cannot be relayed: expected one of http:// or https://, or a "
+            "command that connects to it"
         )
     if sys.platform == "win32":
         # CreateProcess finds no `npx.cmd`, and Ctrl-C must not reach the child before the relay.
@@ -276,7 +235,7 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            start_new_session=_GROUPS,
+            start_new_session=GROUPS,
             creationflags=flags,
         )
     except OSError as error:
@@ -304,16 +263,16 @@ def _end_tree(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pump_host(
-    child: _Child, relay: Relay | Passthrough, limit: int | None, ends: queue.SimpleQueue[_End]
+    child: _Child, relay: Relay | Passthrough, limit: int | None, ends: queue.SimpleQueue[End]
 ) -> None:
-    end = _End("host")
+    end = End("host")
     try:
-        for line in _lines(_STDIN, limit):
+        for line in lines(STDIN, limit):
             if not child.write(relay.from_host(line)):
-                end = _End("server")
+                end = End("server")
                 break
-    except _TooLongError:
-        end = _End("host", too_long=True)
+    except TooLongError:
+        end = End("host", too_long=True)
     except OSError:
         pass  # Reading failed: the host is gone.
     finally:
@@ -321,56 +280,18 @@ def _pump_host(
 
 
 def _pump_server(
-    child: _Child, relay: Relay | Passthrough, limit: int | None, ends: queue.SimpleQueue[_End]
+    child: _Child, relay: Relay | Passthrough, limit: int | None, ends: queue.SimpleQueue[End]
 ) -> None:
-    end = _End("server")
+    end = End("server")
     try:
-        for line in _lines(child.stdout, limit):
+        for line in lines(child.stdout, limit):
             passed = relay.from_server(line)
             if passed is not None and limit is not None and not passed.endswith(b"\n"):
                 passed += b"\n"  # Errors for open requests may follow.
-            if passed is not None and not _passed_on(passed):
-                end = _End("host")
+            if passed is not None and not passed_on(passed):
+                end = End("host")
                 break
-    except _TooLongError:
-        end = _End("server", too_long=True)
+    except TooLongError:
+        end = End("server", too_long=True)
     finally:
         ends.put(end)
-
-
-def _passed_on(line: bytes) -> bool:
-    """Send a line to the host; False if it no longer reads."""
-    try:
-        _write(_STDOUT, line)
-    except OSError:
-        return False
-    return True
-
-
-def _lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
-    """The lines that are read from a descriptor, each with its line break.
-
-    Without a limit of their length, the bytes as they come.
-    """
-    begun = bytearray()
-    while chunk := os.read(descriptor, _CHUNK):
-        if limit is None:
-            yield chunk
-            continue
-        *whole, rest = chunk.split(b"\n")
-        for part in whole:
-            if len(begun) + len(part) > limit:
-                raise _TooLongError
-            yield bytes(begun) + part + b"\n"
-            begun.clear()
-        begun += rest
-        if len(begun) > limit:
-            raise _TooLongError
-    if begun:
-        yield bytes(begun)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,134 @@
+"""The host's side of a relay: lines on standard input and output, and the signals that end it.
+
+Source: the stdio transport of the Model Context Protocol: a message is a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "GROUPS",
+    "STDIN",
+    "STDOUT",
+    "End",
+    "TooLongError",
+    "first",
+    "lines",
+    "passed_on",
+    "prepare",
+    "signals",
+    "write",
+]
+
+STDIN, STDOUT = 0, 1
+_CHUNK = 1 << 16
+
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
+]
+
+# Whether the system has process groups, and descriptors that may not block.
+GROUPS = sys.platform != "win32"
+# Windows runs no handler of a signal while the main thread waits for a lock.
+_WAKE_UP = None if GROUPS else 0.2
+
+
+class TooLongError(Exception):
+    """A line is longer than the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Why the relay ends: "host", "server" or "signal", its number, or a message too long."""
+
+    side: str
+    signal: int = 0
+    too_long: bool = False
+
+
+def prepare() -> None:
+    """Make reading and writing wait: the process that started this one may have set otherwise."""
+    if sys.platform != "win32":
+        for descriptor in (STDIN, STDOUT):
+            os.set_blocking(descriptor, True)
+
+
+@contextlib.contextmanager
+def signals(ends: queue.SimpleQueue[End]) -> Iterator[threading.Event]:
+    """Signals end the relay in order: each one is put into the queue.
+
+    The event is set at the second signal.
+    """
+    once, hurry = threading.Event(), threading.Event()
+
+    def note(number: int, _frame: object) -> None:
+        if once.is_set():
+            hurry.set()
+        once.set()
+        ends.put(End("signal", number))
+
+    before = [(number, signal.signal(number, note)) for number in _SIGNALS]
+    try:
+        yield hurry
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def first(ends: queue.SimpleQueue[End]) -> End:
+    """Wait for the first end."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return ends.get(timeout=_WAKE_UP)
+
+
+def passed_on(line: bytes) -> bool:
+    """Send a line to the host; False if it no longer reads."""
+    try:
+        write(STDOUT, line)
+    except OSError:
+        return False
+    return True
+
+
+def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
+    """The lines that are read from a descriptor, each with its line break.
+
+    Without a limit of their length, the bytes as they come.
+    """
+    begun = bytearray()
+    while chunk := os.read(descriptor, _CHUNK):
+        if limit is None:
+            yield chunk
+            continue
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            if len(begun) + len(part) > limit:
+                raise TooLongError
+            yield bytes(begun) + part + b"\n"
+            begun.clear()
+        begun += rest
+        if len(begun) > limit:
+            raise TooLongError
+    if begun:
+        yield bytes(begun)
+
+
+def write(descriptor: int, data: bytes) -> None:
+    """Write all of the data."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
