@@ -131,6 +131,7 @@ def test_a_ledger_that_cannot_be_written_is_one_warning(
         (["docker", "run", "-eKEY=secret", "image"], "image"),
         (["./server", "KEY=secret"], "server"),
         (["KEY=secret"], "KEY"),
+        (["https://user:secret@mcp.example.com:8443/secret?secret"], "mcp.example.com_8443"),
         (["@"], "_"),
         (["..."], "server"),
     ],

@@ -257,7 +257,7 @@ def test_a_text_for_one_reader_is_no_copy_for_the_other(
 
 
 def test_a_message_that_is_too_long_to_read_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_relay, "_MAX_READ", 1_000)
+    monkeypatch.setattr(_relay, "MAX_READ", 1_000)
     one = Connection()
     one.ask("tools/call", name="rows")
     assert one.answered(text()) == text()

@@ -96,6 +96,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._spans": set(),
     "mcp._stdio": {"mcp._host", "mcp._relay"},
     "mcp._host": set(),
+    "mcp._http": {"_texts"}
+    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_headers", "_messages")}
+    | {f"mcp.{name}" for name in ("_relay", "_retry", "_sse")},
+    "mcp._http_client": {"_texts"},
+    "mcp._http_headers": {"mcp._messages"},
+    "mcp._messages": {"mcp._spans"},
+    "mcp._retry": {"mcp._http_client", "mcp._sse"},
+    "mcp._sse": set(),
     "mcp._claims": {"_core.claims", "_texts", "mcp._roots"},
     "mcp._definitions": {"_texts"},
     "mcp._folder": set(),
@@ -177,7 +185,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.mcp": {"_tools", "cli._shell", "mcp"}
     | {f"mcp.{name}" for name in ("_ledger", "_names", "_project", "_relay", "_roots", "_serve")}
-    | {"mcp._stdio"},
+    | {f"mcp.{name}" for name in ("_http", "_http_client", "_http_headers", "_stdio")},
     "cli.messages": {"", "_demo", "cli._shell"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import os
 import re
 import sys
 import time
@@ -23,6 +24,7 @@ from ._shell import DEFAULT, OK, add_command, add_group, json_line, natural, std
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..mcp._http_client import Endpoint
     from ._shell import Commands
 
 _BAD_INPUT, _WRONG_USAGE = 1, 2
@@ -50,17 +52,23 @@ def _add_proxy(group: Commands) -> None:
     about = "run an MCP server, and shrink the results of its tools"
     example = "compactwire mcp proxy -- npx -y @modelcontextprotocol/server-memory"
     proxy = add_command(group, "proxy", _run_proxy, about, example)
-    proxy.usage = "compactwire mcp proxy [options] -- COMMAND [ARG ...]"
+    proxy.usage = (
+        "compactwire mcp proxy [options] -- COMMAND [ARG ...]\n"
+        "       compactwire mcp proxy [options] URL"
+    )
     proxy.add_argument(
         "command",
         metavar="COMMAND",
         nargs=argparse.REMAINDER,
-        help="the command that starts the server, with its arguments",
+        help="the command that starts the server, with its arguments; or the URL of a server that "
+        "speaks Streamable HTTP",
     )
+    _add_url_options(proxy)
     proxy.add_argument(
         "--name",
         help="the server's name in the ledger (default: that of the program, package or image "
-        'that COMMAND starts); characters other than letters, digits, ".", "_" and "-" become "_"',
+        "that COMMAND starts, or the host of URL); characters other than letters, digits, "
+        '".", "_" and "-" become "_"',
     )
     proxy.add_argument(
         "--structured",
@@ -117,8 +125,24 @@ def _add_proxy(group: Commands) -> None:
     proxy.add_argument(
         "--off",
         action="store_true",
-        help="pass every byte as it comes, whatever the other options are: to see what the server "
-        "itself does",
+        help="pass every byte of a server as it comes, and every message of one with a URL: to see "
+        "what the server itself does",
+    )
+
+
+def _add_url_options(proxy: argparse.ArgumentParser) -> None:
+    proxy.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: ${VARIABLE}'",
+        help="for a URL: a header of every request; ${VARIABLE} is replaced by the value of the "
+        "environment variable (repeatable)",
+    )
+    proxy.add_argument(
+        "--allow-http",
+        action="store_true",
+        help="for a URL: send the values of --header without encryption to another machine",
     )
 
 
@@ -144,16 +168,43 @@ def _run_proxy(args: argparse.Namespace) -> int:
         tell("compactwire mcp proxy: error: the command that starts the server is missing")
         return _WRONG_USAGE
     stdout()  # Raises if it is closed: a pipe to the server would get its number.
+    endpoint = _endpoint(args, command)
     if sys.stdin is None:
         raise OSError("standard input is closed")
     warn = _Warnings()
     # Values made from messages have no cycles, but the collector would walk through all of them
     # again and again: 4 MiB of nested arrays took 28 seconds instead of 2.
     gc.disable()
-    if args.off:
-        return relay_stdio(command, Passthrough(), max_message=None, warn=warn)
-    relay = Relay(_projector(args, command, warn), warn)
-    return relay_stdio(command, relay, max_message=args.max_message, warn=warn)
+    relay = Passthrough() if args.off else Relay(_projector(args, command, warn), warn)
+    if endpoint is not None:
+        from ..mcp._http import relay_http
+
+        return relay_http(endpoint, relay, max_message=args.max_message, warn=warn)
+    # Without a limit, bytes pass as they come: nothing waits for the end of a line.
+    limit = None if args.off else args.max_message
+    return relay_stdio(command, relay, max_message=limit, warn=warn)
+
+
+def _endpoint(args: argparse.Namespace, command: list[str]) -> Endpoint | None:
+    """The server, if it is named by a URL."""
+    url, *more = command
+    if not re.match("https?://", url, re.IGNORECASE):
+        if args.header or args.allow_http:
+            raise ValueError("--header and --allow-http are for a URL, not for a command")
+        return None
+    if more:
+        raise ValueError("unexpected arguments after the URL: options stand before it")
+    # Only here, because `http.client` and `ssl` take longer to import than all the rest.
+    from ..mcp._http_client import Endpoint
+    from ..mcp._http_headers import user_headers
+
+    endpoint = Endpoint(url, user_headers(args.header, os.environ))
+    if args.header and endpoint.readable_by_others and not args.allow_http:
+        raise ValueError(
+            f"{endpoint.origin}: --header would be sent without encryption to another machine: "
+            "use https://, or --allow-http if the network is trusted"
+        )
+    return endpoint
 
 
 def _projector(

@@ -1,4 +1,4 @@
-"""The name of a server, made from the command that starts it.
+"""The name of a server, made from the command that starts it or the URL that reaches it.
 
 Commands that start another program are looked through: `npx -y @scope/server@1.2` is "server",
 `docker run -i --rm mcp/git` is "git". A name never has what follows a "=" in it, nor code given to
@@ -103,7 +103,10 @@ _LAUNCHERS = {
 
 
 def server_name(command: list[str]) -> str:
-    """A name for the server that a command starts, for its ledger."""
+    """A name for the server that a command starts or a URL reaches, for its ledger."""
+    if re.match("https?://", command[0], re.IGNORECASE):
+        # A path may hold a secret.
+        return plain_name(re.split("[/?#]", command[0].split("://", 1)[1])[0].rpartition("@")[2])
     for _ in range(_MAX_NESTED):
         launcher = _LAUNCHERS.get(_program(command[0]))
         started = None if launcher is None else _started(launcher, command[1:])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ._project import Projector
 
-__all__ = ["Passthrough", "Relay"]
+__all__ = ["MAX_READ", "Passthrough", "Relay"]
 
 # A host that cancels its requests may never get an answer to them.
 _MAX_PENDING = 10_000
@@ -36,7 +36,7 @@ _MAX_PENDING = 10_000
 _SERVER_ENDED = -32000
 
 # Longer messages of the server pass unread: values made from JSON take up to fifty times its size.
-_MAX_READ = 8 << 20
+MAX_READ = 8 << 20
 
 # Tools of which the relay remembers what their definitions say.
 _MAX_TOOLS = 10_000
@@ -100,7 +100,7 @@ class Relay:
 
     def from_server(self, line: bytes) -> bytes | None:
         """What the host is sent for a line of the server; None if it is no message."""
-        if len(line) > _MAX_READ:
+        if len(line) > MAX_READ:
             with self._lock:
                 methods = {call.method for call in self._pending.values()}
             if "tools/list" in methods:

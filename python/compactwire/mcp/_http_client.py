@@ -1,0 +1,447 @@
+"""Requests to one URL, by the standard library, and answers that are read as they arrive.
+
+There is a connection for each request that is open, and one that is idle is used again. Threads may
+share an endpoint; another thread can end a request that is waiting.
+
+Redirects are followed only within the origin of the URL, and only where the method stays: the
+headers and the message were meant for this server.
+
+Source: RFC 9110 and RFC 9112, by `http.client`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http
+import http.client
+import ipaddress
+import select
+import socket
+import ssl
+import threading
+import time
+from base64 import b64encode
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from .._texts import short_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+
+__all__ = ["Answer", "Endpoint", "HttpError", "Interrupt"]
+
+_CHUNK = 1 << 16
+_CONNECT_SECONDS = 30.0
+_MAX_REDIRECTS = 5
+_PORTS = {"http": 80, "https": 443}
+
+# Servers often end a connection that was idle for five seconds; a request may then be lost.
+_IDLE_SECONDS = 3.0
+_MAX_IDLE = 8
+
+# Seconds until a peer that is gone without a word is noticed: silence, then probes.
+_KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+
+
+class HttpError(Exception):
+    """A request failed. The text goes after "the MCP server at ...".
+
+    `status` is that of the answer, if there was one; `passing` tells that another try may help.
+    """
+
+    def __init__(self, text: str, *, status: int | None = None, passing: bool = False) -> None:
+        super().__init__(text)
+        self.status = status
+        self.passing = passing
+
+
+class Interrupt:
+    """Lets one thread end the request of another one."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def was_set(self) -> bool:
+        """Whether the request was ended."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, unless the request is ended; whether it was."""
+        return self._event.wait(seconds)
+
+    def watch(self, connected: socket.socket | None) -> None:
+        """Name the connection to end; None if there is none any more."""
+        with self._lock:
+            self._socket = connected
+            if self._event.is_set():
+                self._shut()
+
+    def set(self) -> None:
+        """End the request: reading and writing fail at once."""
+        self._event.set()
+        with self._lock:
+            self._shut()
+
+    def _shut(self) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                # That of TLS would take away what the other thread reads with.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+class Endpoint:
+    """A URL, and the headers of the user for every request to it.
+
+    Raises
+    ------
+    ValueError
+        If it is no URL of http or https with a host, or names a user.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._place = _checked(url)
+        self._headers = dict(headers)
+        self._idle: list[tuple[float, str, http.client.HTTPConnection]] = []
+        self._lock = threading.Lock()
+        self._tls: ssl.SSLContext | None = None
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port. A path or query may hold a secret, so no message shows them."""
+        return _origin(self._place)
+
+    @property
+    def readable_by_others(self) -> bool:
+        """Whether requests leave this machine without encryption."""
+        return self._place.scheme == "http" and not _is_loopback(self._place.hostname or "")
+
+    def open(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        interrupt: Interrupt,
+        *,
+        timeout: float | None = None,
+    ) -> Answer:
+        """Send a request and wait for the headers of the answer.
+
+        Parameters
+        ----------
+        method, headers, body
+            The request; the headers of the user are added.
+        interrupt
+            Ends the request while this or the reading of the answer waits.
+        timeout
+            Seconds that each step may take; None for as long as the server needs.
+
+        Raises
+        ------
+        HttpError
+            If there is no answer, or a redirect that is not followed.
+        """
+        place = self._place
+        for _ in range(_MAX_REDIRECTS + 1):
+            answer = self._send(place, method, headers, body, interrupt, timeout)
+            try:
+                followed = _redirected(place, method, answer)
+            except BaseException:
+                answer.close()
+                raise
+            if followed is None:
+                return answer
+            answer.close()
+            place = followed
+        raise HttpError(f"redirected a request more than {_MAX_REDIRECTS} times")
+
+    def _send(
+        self,
+        place: SplitResult,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        interrupt: Interrupt,
+        timeout: float | None,
+    ) -> Answer:
+        connection = None
+        try:
+            proxy = _proxy(place)
+            connection = self._connection(place, proxy, timeout)
+            # `connection` lets go of it where the answer ends with the connection.
+            connected: socket.socket = connection.sock
+            interrupt.watch(connected)
+            connected.settimeout(timeout)
+            connection.putrequest(method, _target(place, proxy), skip_accept_encoding=True)
+            plain = proxy if proxy is not None and place.scheme == "http" else None
+            for name, value in {**self._headers, **headers, **_proxy_headers(plain)}.items():
+                connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            interrupt.watch(None)
+            if connection is not None:
+                connection.close()
+            raise HttpError(_reason(error), passing=True) from None
+        return Answer(self, _origin(place), connection, connected, response, interrupt)
+
+    def _connection(
+        self, place: SplitResult, proxy: SplitResult | None, timeout: float | None
+    ) -> http.client.HTTPConnection:
+        """An idle connection to this origin, or a new one."""
+        while True:
+            with self._lock:
+                known = [one for one in self._idle if one[1] == _origin(place)]
+                if not known:
+                    break
+                self._idle.remove(known[-1])
+            since, _, connection = known[-1]
+            if time.monotonic() - since < _IDLE_SECONDS and not _readable(connection):
+                return connection
+            connection.close()
+        connection = self._new(place, proxy, timeout)
+        try:
+            connection.connect()
+        except BaseException:
+            connection.close()
+            raise
+        _keep_alive(connection.sock)
+        return connection
+
+    def _new(
+        self, place: SplitResult, proxy: SplitResult | None, timeout: float | None
+    ) -> http.client.HTTPConnection:
+        seconds = _CONNECT_SECONDS if timeout is None else min(timeout, _CONNECT_SECONDS)
+        host, port = _address(place if proxy is None else proxy)
+        if place.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=seconds)
+        with self._lock:
+            self._tls = self._tls or ssl.create_default_context()
+        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
+        if proxy is not None:
+            connection.set_tunnel(*_address(place), headers=_proxy_headers(proxy))
+        return connection
+
+    def keep(self, origin: str, connection: http.client.HTTPConnection) -> None:
+        """Use a connection again, whose answer was read to its end."""
+        with self._lock:
+            if len(self._idle) < _MAX_IDLE:
+                self._idle.append((time.monotonic(), origin, connection))
+                return
+        connection.close()
+
+
+class Answer:
+    """The answer to a request; a context manager that ends the connection if something is left."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        origin: str,
+        connection: http.client.HTTPConnection,
+        connected: socket.socket,
+        response: http.client.HTTPResponse,
+        interrupt: Interrupt,
+    ) -> None:
+        self._endpoint = endpoint
+        self._origin = origin
+        self._connection = connection
+        self._socket = connected
+        self._response = response
+        self._interrupt = interrupt
+        self._whole = False
+        self.status = response.status
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def named_status(self) -> str:
+        """The status with its usual name; that of the server may be anything."""
+        try:
+            return f"{self.status} {http.HTTPStatus(self.status).phrase}"
+        except ValueError:
+            return str(self.status)
+
+    def header(self, name: str) -> str | None:
+        """The value of a header."""
+        return self._response.getheader(name)
+
+    @property
+    def media_type(self) -> str:
+        """The type of the content, without parameters."""
+        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body in parts, as they arrive.
+
+        Raises
+        ------
+        HttpError
+            If the connection ends before the body does, or the body is compressed, which was not
+            asked for.
+        """
+        if (self.header("Content-Encoding") or "identity").strip().lower() != "identity":
+            raise HttpError("compressed an answer, though the relay did not ask for it")
+        left = self._response.length
+        try:
+            while left is None or left > 0:
+                chunk = self._response.read1(_CHUNK if left is None else min(_CHUNK, left))
+                if not chunk:
+                    break
+                if left is not None:
+                    left -= len(chunk)
+                yield chunk
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise HttpError(_reason(error), passing=True) from None
+        if left:
+            raise HttpError("sent an incomplete answer", passing=True)
+        self._whole = True
+
+    def set_timeout(self, seconds: float) -> None:
+        """Wait no longer than this for each further part of the body."""
+        with contextlib.suppress(OSError):
+            self._socket.settimeout(seconds)
+
+    def close(self) -> None:
+        """End the exchange; the connection is kept where nothing is left to read."""
+        self._interrupt.watch(None)
+        kept = self._whole and not self._response.will_close and not self._interrupt.was_set
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            self._response.close()
+        if kept and self._connection.sock is not None:
+            self._endpoint.keep(self._origin, self._connection)
+        else:
+            self._connection.close()
+
+
+def _checked(url: str) -> SplitResult:
+    try:
+        place = urlsplit(url)
+        port = place.port
+    except ValueError:
+        raise ValueError("the URL of the server is malformed") from None
+    if place.scheme not in _PORTS or not place.hostname or port == 0:
+        raise ValueError("the URL of the server must begin with http:// or https:// and a host")
+    if place.username is not None or place.password is not None:
+        raise ValueError("the URL names a user: credentials belong in --header")
+    safe = "!$%&'()*+,/:;=@-._~?"
+    path, query = quote(place.path, safe=safe), quote(place.query, safe=safe)
+    return place._replace(path=path or "/", query=query, fragment="")
+
+
+def _address(place: SplitResult) -> tuple[str, int]:
+    return place.hostname or "", place.port or _PORTS.get(place.scheme, 80)
+
+
+def _origin(place: SplitResult) -> str:
+    host, port = _address(place)
+    shown = f"[{host}]" if ":" in host else host
+    usual = port == _PORTS.get(place.scheme)
+    return f"{place.scheme}://{shown}{'' if usual else f':{port}'}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _redirected(place: SplitResult, method: str, answer: Answer) -> SplitResult | None:
+    """Where an answer redirects to; None if it is no redirect."""
+    location = answer.header("Location")
+    if answer.status not in (301, 302, 303, 307, 308) or location is None:
+        return None
+    said = f"answered {answer.named_status}, a redirect"
+    try:
+        target = _checked(urljoin(place.geturl(), location))
+    except ValueError:
+        raise HttpError(f"{said} to no valid URL", status=answer.status) from None
+    usual = (place.hostname, None, "http", None, "https")
+    upgraded = (target.hostname, target.port, place.scheme, place.port, target.scheme) == usual
+    if _origin(target) != _origin(place) and not upgraded:
+        raise HttpError(
+            f"{said} to {short_line(_origin(target))}, which is not followed: use the URL there if "
+            "it is the server that is meant",
+            status=answer.status,
+        )
+    if method != "GET" and answer.status not in (307, 308):
+        raise HttpError(f"{said} that would lose the message", status=answer.status)
+    return target
+
+
+def _target(place: SplitResult, proxy: SplitResult | None) -> str:
+    target = place.path + (f"?{place.query}" if place.query else "")
+    return _origin(place) + target if proxy is not None and place.scheme == "http" else target
+
+
+def _proxy(place: SplitResult) -> SplitResult | None:
+    """The proxy that the environment names for this host."""
+    host = place.hostname or ""
+    url = None if _is_loopback(host) else getproxies().get(place.scheme)
+    if not url or proxy_bypass(host):
+        return None
+    proxy = urlsplit(url if "://" in url else f"http://{url}")
+    if proxy.scheme != "http" or not proxy.hostname:
+        raise OSError("the proxy of the environment is no URL of http")
+    return proxy
+
+
+def _proxy_headers(proxy: SplitResult | None) -> dict[str, str]:
+    if proxy is None or proxy.username is None:
+        return {}
+    user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(user.encode()).decode()}"}
+
+
+def _readable(connection: http.client.HTTPConnection) -> bool:
+    """Whether the server has ended an idle connection, or sent what was not asked for."""
+    if connection.sock is None:
+        return True
+    try:
+        return bool(select.select([connection.sock], [], [], 0)[0])
+    except (OSError, ValueError):  # More descriptors than `select` takes.
+        return True
+
+
+def _keep_alive(connected: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE.items():
+        if hasattr(socket, name):
+            with contextlib.suppress(OSError):
+                connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without text of the server."""
+    if isinstance(error, TimeoutError):
+        return "did not answer in time"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"has a certificate that is not trusted: {short_line(error.verify_message)}"
+    if isinstance(error, ConnectionError | http.client.RemoteDisconnected):
+        known = isinstance(error, ConnectionRefusedError)
+        return "refused the connection" if known else "closed the connection without an answer"
+    if isinstance(error, http.client.IncompleteRead):
+        return "sent an incomplete answer"
+    if isinstance(error, http.client.HTTPException):
+        return f"sent an answer that is not valid HTTP ({type(error).__name__})"
+    if isinstance(error, OSError):
+        return f"cannot be reached: {short_line(error.strerror or str(error))}"
+    return f"cannot be used: {type(error).__name__}"

@@ -1,0 +1,67 @@
+"""JSON-RPC messages as a transport sees them: which ids they have, and which they answer.
+
+Source: JSON-RPC 2.0, with the ids that the Model Context Protocol allows.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ._spans import Edit, apply, members, skip_space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["UNREADABLE", "Key", "each", "id_key", "is_error", "parsed", "with_id"]
+
+Key = tuple[type, object]
+
+UNREADABLE = object()
+
+
+def parsed(text: bytes, limit: int | None = None) -> Any:
+    """The message; None if it is none, `UNREADABLE` if Python cannot read this JSON.
+
+    A message of more bytes than the limit is `UNREADABLE`, too.
+    """
+    if limit is not None and len(text) > limit:
+        return UNREADABLE
+    try:
+        message = json.loads(text.decode(errors="replace"))
+    except json.JSONDecodeError:
+        return None
+    except (ValueError, RecursionError, MemoryError):
+        # Python reads no int of 4,300 digits, and nothing that is nested too deeply.
+        return UNREADABLE
+    return message if isinstance(message, dict | list) else None
+
+
+def each(message: object) -> list[dict[str, Any]]:
+    """The messages of a batch, or the one."""
+    found = message if isinstance(message, list) else [message]
+    return [one for one in found if isinstance(one, dict)]
+
+
+def id_key(identity: object) -> Key | None:
+    """1 and "1" are two ids; None if the protocol does not allow this one."""
+    return (type(identity), identity) if type(identity) in (int, str) else None
+
+
+def is_error(message: Any) -> bool:
+    error = message.get("error") if isinstance(message, dict) and "method" not in message else None
+    return isinstance(error, dict) and type(error.get("code")) is int
+
+
+def with_id(text: bytes, message: dict[str, Any], identity: object) -> bytes:
+    """The error with the id of the request that it answers."""
+    whole = text.decode(errors="replace")
+    try:
+        found = members(whole, skip_space(whole, 0))
+    except ValueError:  # A key occurs twice.
+        return json.dumps({**message, "id": identity}).encode()
+    said = json.dumps(identity)
+    if "id" in found:
+        return apply(whole, [Edit(found["id"].value, found["id"].end, said)]).encode()
+    start = skip_space(whole, 0) + 1
+    return apply(whole, [Edit(start, start, f'"id":{said},')]).encode()

@@ -1,0 +1,111 @@
+"""Reads a stream of server-sent events as its bytes arrive.
+
+Source: WHATWG HTML, section 9.2.6. Unlike there, an event without data is reported, too: the
+Model Context Protocol uses such events to set an id and a delay.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Event", "EventTooLongError", "Events"]
+
+_BREAK = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+# An id is sent back in a header, where only these characters arrive as they are.
+_ID = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?")
+_RETRY = re.compile(rb"[0-9]{1,9}")
+
+
+class EventTooLongError(Exception):
+    """An event is longer than the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event; `data` has a line feed between its lines.
+
+    `id` is None where the event sets none, and "" where none can be sent back; `retry` is in
+    milliseconds.
+    """
+
+    data: bytes
+    kind: str = "message"
+    id: str | None = None
+    retry: int | None = None
+
+
+class Events:
+    """The events of one stream, of at most `limit` bytes each."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._line = bytearray()
+        self._after_return = False
+        self._first = True
+        self._clear()
+
+    def _clear(self) -> None:
+        self._data: list[bytes] = []
+        self._kind = "message"
+        self._id: str | None = None
+        self._retry: int | None = None
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """The events that end in this part of the stream.
+
+        Raises
+        ------
+        EventTooLongError
+            If an event is longer than the limit. The rest of the stream cannot be read.
+        """
+        if self._after_return and chunk[:1] == b"\n":
+            chunk = chunk[1:]  # The second half of a line break.
+            self._after_return = False
+        if chunk:
+            self._after_return = chunk.endswith(b"\r")
+        *whole, rest = _BREAK.split(chunk)
+        for part in whole:
+            self._grow(part)
+            line = bytes(self._line)
+            self._line.clear()
+            if self._first:
+                self._first = False
+                line = line.removeprefix(_BOM)
+            event = self._take(line)
+            if event is not None:
+                yield event
+        self._grow(rest)
+
+    def _grow(self, part: bytes) -> None:
+        if self._size + len(self._line) + len(part) > self._limit:
+            raise EventTooLongError
+        self._line += part
+
+    def _take(self, line: bytes) -> Event | None:
+        """Note one line; an empty one ends the event."""
+        if not line:
+            event = Event(b"\n".join(self._data), self._kind, self._id, self._retry)
+            empty = not self._data and self._id is None and self._retry is None
+            self._clear()
+            return None if empty else event
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+            self._size += len(value) + 1
+        elif name == b"event":
+            self._kind = value.decode(errors="replace") or "message"
+        elif name == b"id":
+            text = value.decode(errors="replace")
+            self._id = text if _ID.fullmatch(text) else ""
+        elif name == b"retry" and _RETRY.fullmatch(value):
+            self._retry = int(value)
+        return None
