@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import subprocess
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = str(Path(__file__).parents[2])
 ENTITIES = [
     {"name": f"n{n}", "entityType": "task", "observations": [f"o{n}", "p"]} for n in range(30)
 ]
 RELATIONS = [{"from": f"n{n}", "to": f"n{n + 1}", "relationType": "next"} for n in range(20)]
+ROWS = ", ".join(f"({n}, 'open', 'task')" for n in range(40))
+TABLE = "CREATE TABLE rows (id INTEGER, state TEXT, kind TEXT)"
+# In the arguments, {folder} stands for a folder that is empty.
 SERVERS: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
     "mcp-server-memory": (
         [],
@@ -52,21 +62,89 @@ SERVERS: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
         ],
     ),
     "mcp-server-git": ([], [("git_log", {"repo_path": ROOT, "max_count": 5})]),
+    "mcp-server-sqlite": (
+        ["--db-path", "{folder}/rows.db"],
+        [
+            ("create_table", {"query": TABLE}),
+            ("write_query", {"query": f"INSERT INTO rows VALUES {ROWS}"}),
+            ("read_query", {"query": "SELECT * FROM rows"}),
+            ("read_query", {"query": "SELECT * FROM columns"}),
+        ],
+    ),
+    "mcp-server-duckdb": (
+        ["--db-path", "{folder}/rows.duckdb"],
+        [
+            ("query", {"query": TABLE}),
+            ("query", {"query": f"INSERT INTO rows VALUES {ROWS}"}),
+            ("query", {"query": "SELECT * FROM rows"}),
+        ],
+    ),
+    "mcp-server-motherduck": (
+        ["--db-path", ":memory:", "--read-write"],
+        [
+            ("execute_query", {"sql": TABLE}),
+            ("execute_query", {"sql": f"INSERT INTO rows VALUES {ROWS}"}),
+            ("execute_query", {"sql": "SELECT * FROM rows"}),
+        ],
+    ),
 }
+
+# How those that speak HTTP are started on a port.
+OVER_HTTP = {
+    "mcp-server-everything": ["streamableHttp"],
+    "mcp-server-motherduck": ["--read-write", "--transport", "http", "--port", "{port}"],
+}
+
+
+@contextlib.contextmanager
+def over_http(server: str) -> Iterator[str]:
+    """Run one of these servers, which is installed; its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    arguments = [part.replace("{port}", str(port)) for part in OVER_HTTP[server]]
+    process = subprocess.Popen(
+        [server, *arguments],
+        env={**os.environ, "PORT": str(port)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    try:
+        while not listens(port) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield f"http://localhost:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("localhost", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 async def transcript(command: list[str], calls: list[Any], folder: Path) -> list[Any]:
     """What the server says of itself, its tools, and the results or errors of these calls."""
     environment = {**os.environ, "MEMORY_FILE_PATH": str(folder / "memory.json")}
+    command = [part.replace("{folder}", str(folder)) for part in command]
     server = StdioServerParameters(command=command[0], args=command[1:], env=environment)
-    async with stdio_client(server) as streams, ClientSession(*streams) as session:
-        said: list[Any] = [await session.initialize(), await session.list_tools()]
+    async with stdio_client(server) as streams:
+        return await said(streams, calls)
+
+
+async def said(streams: Any, calls: list[Any]) -> list[Any]:
+    """What the server at the other end says of itself, its tools, and these results."""
+    async with ClientSession(*streams) as session:
+        found: list[Any] = [await session.initialize(), await session.list_tools()]
         for name, arguments in calls:
             try:
-                said.append(await session.call_tool(name, arguments))
+                found.append(await session.call_tool(name, arguments))
             except Exception as error:  # The relay must lead to the same one.
-                said.append(repr(error))
-    return [one if isinstance(one, str) else plain(one) for one in said]
+                found.append(repr(error))
+    return [one if isinstance(one, str) else plain(one) for one in found]
 
 
 def plain(model: Any) -> Any:

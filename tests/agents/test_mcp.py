@@ -34,7 +34,11 @@ def test_a_real_server_is_the_same_behind_the_relay(server: str, tmp_path: Path)
         folder = tmp_path / name
         folder.mkdir()
         outcomes.append(asyncio.run(transcript([*relay, *command], calls, folder)))
-    direct, relayed = outcomes
+    compare(calls, *outcomes)
+
+
+def compare(calls: list[Any], direct: list[Any], relayed: list[Any]) -> None:
+    """Check two transcripts of the same calls."""
     assert relayed[0] == direct[0]
     for tool in direct[1]["tools"]:
         tool.pop("outputSchema", None)
