@@ -70,6 +70,31 @@ def _add_proxy(group: Commands) -> None:
         "that COMMAND starts, or the host of URL); characters other than letters, digits, "
         '".", "_" and "-" become "_"',
     )
+    _add_result_options(proxy)
+    proxy.add_argument(
+        "--max-size",
+        type=natural,
+        default=4 << 20,
+        metavar="BYTES",
+        help=f"leave results with more text as they are; {DEFAULT}",
+    )
+    proxy.add_argument(
+        "--max-message",
+        type=_message_size,
+        default=64 << 20,
+        metavar="BYTES",
+        help=f"end a connection with a longer message; {DEFAULT}",
+    )
+    proxy.add_argument("--no-ledger", action="store_true", help="do not record what was saved")
+    proxy.add_argument(
+        "--off",
+        action="store_true",
+        help="pass every byte of a server as it comes, and every message of one with a URL: to see "
+        "what the server itself does",
+    )
+
+
+def _add_result_options(proxy: argparse.ArgumentParser) -> None:
     proxy.add_argument(
         "--structured",
         choices=("drop", "keep"),
@@ -106,27 +131,6 @@ def _add_proxy(group: Commands) -> None:
         default="estimate",
         metavar="NAME",
         help=f"an encoding of bpe-openai, such as o200k_base; {DEFAULT}",
-    )
-    proxy.add_argument(
-        "--max-size",
-        type=natural,
-        default=4 << 20,
-        metavar="BYTES",
-        help=f"leave results with more text as they are; {DEFAULT}",
-    )
-    proxy.add_argument(
-        "--max-message",
-        type=_message_size,
-        default=64 << 20,
-        metavar="BYTES",
-        help=f"end a connection with a longer message; {DEFAULT}",
-    )
-    proxy.add_argument("--no-ledger", action="store_true", help="do not record what was saved")
-    proxy.add_argument(
-        "--off",
-        action="store_true",
-        help="pass every byte of a server as it comes, and every message of one with a URL: to see "
-        "what the server itself does",
     )
 
 
