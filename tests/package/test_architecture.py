@@ -90,7 +90,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._names": set(),
     "mcp._project": {"_core", "_tools", "errors", "mcp._same"},
     "mcp._readers": set(),
-    "mcp._relay": {f"mcp.{name}" for name in ("_project", "_readers", "_schemas", "_spans")},
+    "mcp._relay": {f"mcp.{name}" for name in ("_messages", "_project", "_readers", "_schemas")}
+    | {"mcp._spans"},
     "mcp._same": set(),
     "mcp._schemas": set(),
     "mcp._spans": set(),

@@ -44,7 +44,7 @@ def each(message: object) -> list[dict[str, Any]]:
 
 
 def id_key(identity: object) -> Key | None:
-    """1 and "1" are two ids; None if the protocol does not allow this one."""
+    """1 and "1" are two ids; None if the protocol does not allow this one, as True."""
     return (type(identity), identity) if type(identity) in (int, str) else None
 
 

@@ -17,6 +17,7 @@ import json
 import threading
 from dataclasses import dataclass
 
+from ._messages import each, id_key
 from ._readers import EVERYBODY, MODEL, has_interface, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from ._messages import Key
     from ._project import Projector
 
 __all__ = ["MAX_READ", "Passthrough", "Relay"]
@@ -68,7 +70,7 @@ class Relay:
     def __init__(self, projector: Projector, warn: Callable[[str], object]) -> None:
         self._projector = projector
         self._warn = warn
-        self._pending: dict[tuple[type, object], _Call] = {}
+        self._pending: dict[Key, _Call] = {}
         self._lock = threading.Lock()
         # By the hash of a tool's name, which may be long. A host that knows an output schema
         # refuses a result without structured content, so only tools of the first set may lose it.
@@ -81,12 +83,13 @@ class Relay:
             message = json.loads(line)
         except (ValueError, RecursionError):
             return line  # The server reports it.
-        for one in message if isinstance(message, list) else (message,):
-            if isinstance(one, dict) and "method" in one and _is_id(one.get("id")):
-                self._note(one)
+        for one in each(message):
+            key = id_key(one.get("id"))
+            if "method" in one and key is not None:
+                self._note(key, one)
         return line
 
-    def _note(self, request: dict[str, Any]) -> None:
+    def _note(self, key: Key, request: dict[str, Any]) -> None:
         method, params = request["method"], request.get("params")
         call = _Call(method)
         if method == "tools/call" and isinstance(params, dict):
@@ -94,7 +97,7 @@ class Relay:
             if isinstance(tool, str):
                 call = _Call(method, tool, self._projector.kept(tool, params.get("arguments")))
         with self._lock:
-            self._pending[_key(request["id"])] = call
+            self._pending[key] = call
             if len(self._pending) > _MAX_PENDING:
                 del self._pending[next(iter(self._pending))]
 
@@ -148,9 +151,11 @@ class Relay:
         """For each message of the line, the request that it answers with a result of tools."""
         for one in message if isinstance(message, list) else (message,):
             call = None
-            if isinstance(one, dict) and "method" not in one and _is_id(one.get("id")):
+            answers = isinstance(one, dict) and "method" not in one
+            key = id_key(one.get("id")) if answers else None
+            if key is not None:
                 with self._lock:
-                    call = self._pending.pop(_key(one["id"]), None)
+                    call = self._pending.pop(key, None)
                 if "result" not in one:
                     call = None
             yield call if call and call.method in ("tools/call", "tools/list") else None
@@ -250,16 +255,6 @@ class Passthrough:
     def unanswered(self, _message: str, _data: object) -> Iterator[bytes]:
         """Nothing."""
         return iter(())
-
-
-def _is_id(value: object) -> bool:
-    """Whether the protocol allows this id; True is an int in Python."""
-    return type(value) in (int, str)
-
-
-def _key(identity: object) -> tuple[type, object]:
-    """1 and "1" are two ids."""
-    return type(identity), identity
 
 
 def _starts(text: str) -> list[int]:
