@@ -42,8 +42,9 @@ _SIGNALS = [
 
 # Whether the system has process groups, and descriptors that may not block.
 GROUPS = sys.platform != "win32"
-# Windows runs no handler of a signal while the main thread waits for a lock.
-_WAKE_UP = None if GROUPS else 0.2
+# Seconds. Handlers of signals run in the main thread, which a signal does not always wake up from
+# waiting for a lock, and never on Windows.
+_WAKE_UP = 0.2
 
 
 class TooLongError(Exception):
