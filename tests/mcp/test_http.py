@@ -767,8 +767,8 @@ def test_a_server_that_ends_the_session_slowly_delays_nobody(start: Start, signa
     if signals == 2:
         relay.process.send_signal(signal.SIGINT)
     assert relay.process.wait(20) == 130
-    # After one signal, the server has three seconds.
-    assert (len(pieces) < 20) is (signals == 2)
+    # After one signal, the server has three seconds; `http.client` ends after a hundred headers.
+    assert len(pieces) < (20 if signals == 2 else 60)
 
 
 def test_a_message_of_the_host_that_is_too_long_ends_the_session(start: Start) -> None:
@@ -794,10 +794,10 @@ def test_a_message_of_the_host_that_is_too_long_ends_the_session(start: Start) -
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_message_that_is_too_long_to_read_passes(start: Start, streamed: bool) -> None:
-    long = json.dumps([*ROWS, "x" * (8 << 20)], indent=2)
+    text = {"type": "text", "text": json.dumps(ROWS, indent=2)}
+    said = {"content": [text, {"type": "image", "data": "x" * (8 << 20)}]}
 
     def answer(request: Request) -> None:
-        said = {"content": [{"type": "text", "text": long}]}
         if streamed:
             request.stream(answered(request.message["id"], result=said))
             request.close()
@@ -807,17 +807,8 @@ def test_a_message_that_is_too_long_to_read_passes(start: Start, streamed: bool)
     relay, _ = start(answer)
     for _ in range(2):
         relay.call("rows")
-        assert relay.answer()["result"]["content"][0]["text"] == long
+        assert relay.answer()["result"] == said
     assert relay.end() == (0, b"", "")
-
-
-def test_switched_off_every_result_is_that_of_the_server(start: Start, tmp_path: Path) -> None:
-    said = {"content": [{"type": "text", "text": json.dumps(ROWS, indent=2)}]}
-    relay, _ = start(lambda request: request.result(said), "--off")
-    relay.call("rows")
-    assert relay.answer()["result"] == said
-    assert relay.end() == (0, b"", "")
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_relay_ends_with_the_host_though_the_server_hangs(start: Start) -> None:
