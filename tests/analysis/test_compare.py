@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -12,8 +13,7 @@ import pytest
 import compactwire as cw
 from compactwire import analysis, cad, gcf
 from compactwire.analysis import timing
-from compactwire.analysis.extra import need
-from compactwire.analysis.measure import same
+from compactwire.analysis.measured import same
 from tests.strategies.analysis import ANSWERS, PLATE, ROWS, measured, nested, payload
 
 PROTOCOL = ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
@@ -105,11 +105,6 @@ def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
         ([math.nan], cw.GcfError, "NaN"),
         ([0, analysis.Corpus({})], cw.GcfError, "Corpus is not a JSON type"),
         (analysis.Corpus({}), ValueError, "the corpus is empty"),
-        (
-            need("pandas", "").DataFrame(),
-            TypeError,
-            r"convert the DataFrame to JSON values first; for a DataFrame, json\.loads",
-        ),
         (nested(5000), ValueError, "nested too deep"),
         ([cw.Response("x"), {"a": 1}], TypeError, "item 0 is a Response, but others are not"),
     ],
@@ -122,7 +117,6 @@ def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
         "nan",
         "corpus within",
         "no inputs",
-        "frame",
         "deep",
         "mixture",
     ],
@@ -179,3 +173,48 @@ def test_timed_calls_alternate() -> None:
     timing.interleave(works, rounds=4, seconds=0)
     changes = sum(one != other for one, other in itertools.pairwise(calls))
     assert changes >= 8
+
+
+class Clock:
+    """A clock that advances by a millisecond at each look."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.001
+        return self.now
+
+
+def test_all_inputs_share_one_budget_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("time.perf_counter", clock)
+    untimed = analysis.compare(["text"] * 300, formats=["dsl"], seconds=0)
+    assert untimed["encode_seconds"].isna().all()
+    before = clock.now
+    frame = analysis.compare(["text"] * 300, formats=["dsl"], seconds=0.2)
+    # Measuring the sizes looks at the clock a few times for each format of an input.
+    assert clock.now - before < 0.2 + 300 * 0.01
+    timed = frame["encode_seconds"].notna()
+    assert timed.iloc[0]
+    assert not timed.iloc[-1]
+
+
+def test_the_first_input_is_timed_whatever_the_budget() -> None:
+    frame = analysis.compare(["one", "two"], formats=["dsl"], seconds=1e-9)
+    assert frame["encode_seconds"].notna().tolist() == [True, False]
+    advice = analysis.recommend(["one", "two"], "latency", formats=["dsl"], seconds=1e-9)
+    assert advice.figures[0].seconds > 0
+
+
+def test_a_price_is_that_of_the_tokens() -> None:
+    frame = measured("The answer is 42.", formats=["dsl", "json"], price=2.5)
+    assert frame["price"].tolist() == [count * 2.5e-6 for count in frame["tokens"]]
+    assert "price" not in measured("x")
+    with pytest.raises(TypeError, match="price must be a number, not str"):
+        measured("x", price="3")
+
+
+def test_bytes_and_tokens_are_printed_first() -> None:
+    shown = repr(analysis.compare("The answer is 42.", seconds=0)).splitlines()[0]
+    assert re.match(r"\s+format\s+bytes\s+tokens\s", shown)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from compactwire import CompactWireError, analysis, cad
+from compactwire import CompactWireError, Response, analysis, cad, gcf
+from compactwire.analysis.extra import need
 from tests.strategies.analysis import ANSWERS, PLATE, ROWS, measured
 
 
@@ -49,13 +51,72 @@ def test_a_folder_without_inputs_is_an_error_that_names_it(tmp_path: Path) -> No
         analysis.read_corpus(tmp_path, limit=0)
 
 
-def test_a_progress_bar_is_shown_on_a_terminal_and_erased() -> None:
+def test_the_progress_is_a_line_with_a_rate_and_an_end() -> None:
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         measured(ANSWERS[:4], formats=["dsl"])
         assert stream.getvalue() == ""
         measured(ANSWERS[:4], formats=["dsl"], progress=True)
-    assert "] 3 of 4 " in stream.getvalue()
-    assert stream.getvalue().endswith(" \r")
+    first, *_, last = stream.getvalue().split("\r")[1:]
+    assert first.rstrip() == "0 of 4 inputs"
+    assert re.fullmatch(r"4 of 4 inputs in \d+\.\d s, [\d,.]+/s +\n", last)
+
+
+def test_the_progress_goes_to_a_function() -> None:
+    seen: list[analysis.Progress] = []
+    measured(ANSWERS[:3], formats=["dsl"], progress=seen.append)
+    assert [(one.done, one.total) for one in seen] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    halfway = analysis.Progress(30, 120, 2.0)
+    assert (halfway.rate, halfway.left) == (15, 6)
+    assert str(halfway) == "30 of 120 inputs, 15/s, 6 s left"
+    with pytest.raises(TypeError, match="progress must be a bool or a function, not str"):
+        measured(ANSWERS[:3], progress="yes")
+
+
+def test_a_path_is_an_input_of_compare(tmp_path: Path) -> None:
+    pq = need("pyarrow.parquet", "")
+    (tmp_path / "rows.json").write_text(json.dumps(ROWS), encoding="utf-8")
+    (tmp_path / "words.json").write_text('["a","b"]', encoding="utf-8")
+    pq.write_table(need("pyarrow", "").Table.from_pylist(ROWS), tmp_path / "rows.parquet")
+    for path in (tmp_path / "rows.json", tmp_path / "rows.parquet"):
+        frame = analysis.compare(path, formats=["gcf"], seconds=0)
+        assert frame["input"].tolist() == [path.name]
+        assert frame["bytes"].tolist() == [len(gcf.dumps(ROWS))]
+    # A file is one input, also if it has a list of texts.
+    assert set(analysis.compare(tmp_path / "words.json", seconds=0)["kind"]) == {"value"}
+    every = analysis.compare(tmp_path / "*.json", formats=["gcf"], seconds=0)
+    assert [Path(name).name for name in every["input"]] == ["rows.json", "words.json"]
+    assert analysis.compare(tmp_path, formats=["gcf"], seconds=0)["input"].nunique() == 3
+    with pytest.raises(FileNotFoundError, match="no file or folder"):
+        analysis.compare(tmp_path / "nowhere.json")
+    with pytest.raises(CompactWireError, match="no file matches"):
+        analysis.compare(tmp_path / "*.png")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(CompactWireError, match=r"bad\.parquet: "):
+        analysis.compare(tmp_path / "bad.parquet")
+
+
+def test_the_name_of_a_file_is_not_measured_as_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(ROWS), encoding="utf-8")
+    for value in (str(path), ["a text", str(path)]):
+        with pytest.raises(CompactWireError, match=r"name of a file: pass pathlib\.Path\("):
+            analysis.compare(value, seconds=0)
+    assert set(measured(Response(str(path)))["kind"]) == {"response"}
+    assert set(measured(str(path) + "x")["kind"]) == {"response"}
+
+
+def test_a_frame_is_one_value_and_a_column_of_texts_is_messages() -> None:
+    pandas, pyarrow = need("pandas", ""), need("pyarrow", "")
+    for table in (pandas.DataFrame(ROWS), pyarrow.Table.from_pylist(ROWS)):
+        frame = measured(table)
+        assert set(frame["kind"]) == {"value"}
+        assert frame.loc["gcf", "bytes"] == len(gcf.dumps(ROWS))
+    texts = ["one", None, "two"]
+    for column in (pandas.Series(texts), pyarrow.array(texts), pyarrow.chunked_array([texts])):
+        assert measured(column)["input"].unique().tolist() == ["message 1", "message 2"]
+    assert set(measured(pandas.DataFrame())["kind"]) == {"value"}
+    with pytest.raises(CompactWireError, match=r"\$\[1\]\.x"):
+        measured(pyarrow.table({"x": [1.0, float("nan")]}))
 
 
 def test_jsonl_lines_end_at_line_feeds_only(tmp_path: Path) -> None:

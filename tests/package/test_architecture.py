@@ -117,27 +117,46 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {
         f"analysis.{name}"
-        for name in ("advice", "candidates", "comparison", "corpus", "figure", "tokens", "turns")
+        for name in (
+            *("advice", "candidates", "comparison", "corpus", "figure", "progress", "rows"),
+            *("samples", "sources", "summary", "tokens", "turns"),
+        )
     },
     "analysis.advice": {"errors"}
-    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "timing", "tokens")},
+    | {
+        f"analysis.{name}"
+        for name in ("candidates", "comparison", "extra", "progress", "timing", "tokens")
+    },
     "analysis.candidates": {""},
     "analysis.comparison": {"", "errors"}
     | {
         f"analysis.{name}"
-        for name in ("candidates", "corpus", "extra", "measure", "progress", "tokens")
+        for name in (
+            *("candidates", "corpus", "extra", "measured", "progress", "sources", "timing"),
+            "tokens",
+        )
     },
-    "analysis.corpus": {"_texts", "errors"},
+    "analysis.corpus": {"", "_texts", "analysis.extra", "errors"},
     "analysis.extra": set(),
     "analysis.figure": {"analysis.extra", "analysis.timing", "errors"},
-    "analysis.measure": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
+    "analysis.measured": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
     "analysis.progress": set(),
+    "analysis.rows": {"", "errors"}
+    | {
+        f"analysis.{name}"
+        for name in ("candidates", "comparison", "corpus", "extra", "measured", "sources", "tokens")
+    },
+    "analysis.samples": {"analysis.extra", "analysis.sources", "errors"},
+    "analysis.sources": {"", "_texts", "errors"}
+    | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
+    "analysis.summary": {"errors"}
+    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra")},
     "analysis.timing": set(),
     "analysis.tokens": {"analysis.extra", "errors"},
     "analysis.turns": {""}
     | {
         f"analysis.{name}"
-        for name in ("candidates", "extra", "measure", "progress", "timing", "tokens")
+        for name in ("candidates", "extra", "measured", "progress", "timing", "tokens")
     },
     "conformance": {"conformance._deviations", "conformance._run"},
     "conformance._cad": {"", "conformance._compare"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Reader
 from .comparison import compare
 from .extra import need
+from .progress import Show
 from .timing import say_seconds
 from .tokens import Counter
 
@@ -34,7 +36,7 @@ class Figures:
     tokens: int | None
     """None for a format whose output is bytes, which a model cannot be sent."""
     seconds: float
-    """Median time to encode and decode, in seconds; NaN if not timed."""
+    """Median time to encode and decode the timed inputs, in seconds; NaN if none is."""
     seconds_low: float
     """The same at the lower quartiles."""
     seconds_high: float
@@ -67,17 +69,7 @@ class Recommendation:
 
     def __repr__(self) -> str:
         head = f"Recommendation for {self.purpose}: {self.format}\n  {self.why}\n"
-        rows = [["", "reader", "bytes", "tokens", "write + read"]]
-        rows += [
-            [
-                row.format,
-                row.reader,
-                f"{row.bytes:,}",
-                _number(row.tokens),
-                say_seconds(row.seconds),
-            ]
-            for row in self.figures
-        ]
+        rows = self._rows()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = []
         for row in rows:
@@ -85,6 +77,21 @@ class Recommendation:
             cells = zip(row[2:], widths[2:], strict=True)
             lines.append(f"  {left}  " + "  ".join(f"{cell:>{width}}" for cell, width in cells))
         return head + "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        title = html.escape(f"Recommendation for {self.purpose}: {self.format}")
+        lines = ["".join(f"<th>{html.escape(cell)}</th>" for cell in head)]
+        lines += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+        table = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<p><b>{title}</b></p><p>{html.escape(self.why)}</p><table>{table}</table>"
+
+    def _rows(self) -> list[list[str]]:
+        rows = [["", "reader", "bytes", "tokens", "write + read"]]
+        for row in self.figures:
+            sizes = [f"{row.bytes:,}", _number(row.tokens), say_seconds(row.seconds)]
+            rows.append([row.format, row.reader, *sizes])
+        return rows
 
 
 def recommend(
@@ -94,8 +101,8 @@ def recommend(
     *,
     formats: Iterable[str | Candidate] | None = None,
     tokenizer: str | Counter = "o200k_base",
-    seconds: float = 0.01,
-    progress: bool | None = None,
+    seconds: float = 0.5,
+    progress: bool | Show | None = None,
 ) -> Recommendation:
     """Recommend a format for a purpose, by measuring the input in all of them.
 
@@ -188,12 +195,17 @@ def _figures(frame: pd.DataFrame) -> tuple[list[Figures], list[str]]:
                 int(rows["bytes"].sum()),
                 None if tokens.isna().any() else int(tokens.sum()),
                 *(
-                    float((rows[encode + part] + rows[decode + part]).sum(skipna=False))
+                    _timed(rows[encode + part] + rows[decode + part])
                     for part in ("", "_low", "_high")
                 ),
             )
         )
     return found, missing
+
+
+def _timed(seconds: Any) -> float:
+    """Sum the times of the inputs that are timed, which are the same for every format."""
+    return float(seconds.sum(min_count=1))
 
 
 def _tokens(best: Figures, figures: list[Figures]) -> str:

@@ -103,13 +103,10 @@ def kind_of(value: object) -> Kind:
         return "cad"
     if value is None or isinstance(value, bool | int | float | Mapping | list | tuple):
         return "value"
-    if hasattr(value, "to_dict"):
-        how = "json.loads(frame.to_json(orient='records', date_format='iso'))"
-        found = type(value).__name__
-        raise TypeError(f"convert the {found} to JSON values first; for a DataFrame, {how}")
     raise TypeError(
         f"cannot compare a {type(value).__name__}; expected a Response, a text, a JSON value,"
-        " a gcf.Payload, a CAD document, a list of messages or a Corpus"
+        " a gcf.Payload, a CAD document, a list of messages, a Corpus, a DataFrame or column, or"
+        " the pathlib.Path of a file or folder"
     )
 
 

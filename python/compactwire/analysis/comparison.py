@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,27 +13,35 @@ from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Kind, candidates, kind_of, prepared
 from .corpus import Corpus
 from .extra import need
-from .measure import Measured, measure
-from .progress import watched
+from .measured import Measured, measure
+from .progress import Show, watched
+from .sources import opened
+from .timing import Budget
 from .tokens import Counter, counter, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# The columns in their order. Where not all of them fit, pandas prints the first and the last ones.
 _TYPES = {
+    "format": None,
     "bytes": "Int64",
     "tokens": "Int64",
-    **{
-        f"{unit}_vs_{base}": "float64"
-        for unit in ("bytes", "tokens")
-        for base in ("json", "pretty")
-    },
+    "bytes_vs_json": "float64",
+    "tokens_vs_json": "float64",
+    "bytes_vs_pretty": "float64",
+    "tokens_vs_pretty": "float64",
+    "price": "float64",
     **{
         f"{way}_seconds{part}": "float64"
         for way in ("encode", "decode")
         for part in ("", "_low", "_high")
     },
+    "kind": None,
+    "note": None,
+    "reader": None,
     "round_trip": "bool",
+    "input": None,
 }
 
 
@@ -42,18 +51,22 @@ def compare(
     *,
     formats: Iterable[str | Candidate] | None = None,
     tokenizer: str | Counter = "o200k_base",
-    seconds: float = 0.01,
-    progress: bool | None = None,
+    seconds: float = 0.5,
+    price: float | None = None,
+    progress: bool | Show | None = None,
 ) -> pd.DataFrame:
     """Measure an input in each format: bytes, tokens and time.
 
     Parameters
     ----------
-    value : Response, str, value of JSON, gcf.Payload, CAD document, list of messages, or Corpus
+    value : Response, str, value of JSON, gcf.Payload, CAD document, list of messages, Corpus, \
+            DataFrame, Arrow table or column, or path-like
         The input. A `str` is the result of a response. Each item of a list of `Response` and `str`
         (or of `gcf.Payload`) is an input of its own; any other list is one value. A `Corpus` has
-        named inputs. CAD documents are measured in their canonical form. Pass a DataFrame as
-        ``json.loads(frame.to_json(orient="records", date_format="iso"))``.
+        named inputs. CAD documents are measured in their canonical form. A DataFrame or table is
+        one value, the list of its rows; each row of a column of texts is a message. A
+        `pathlib.Path` is a file, a folder (as in `read_corpus`) or a pattern; each file is an
+        input. For data larger than memory, use `measure` and `summarize`.
     formats : iterable of str or Candidate, optional
         The formats, in the order of the table; by default all that can represent the input.
         Responses: the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and
@@ -61,24 +74,29 @@ def compare(
         payloads: "gcf", "gcb". CAD documents: those of values, and "cad-0.1", "cad-0.2",
         "cad-binary". All kinds: "json" and "json-pretty". A `Candidate` is a format of your own.
     tokenizer : str or callable
-        An encoding of bpe-openai, or your own function from `str` to `int`.
+        An encoding of bpe-openai, the name of a model that uses one, such as "gpt-4o", or your own
+        function from `str` to `int`.
     seconds : float
-        How long to measure encoding and decoding of each format, in seconds; 0 leaves the times
-        out. A call that takes longer than this is repeated a few times.
-    progress : bool, optional
-        Whether to show a progress bar on standard error; by default on a terminal, if the call
-        takes long.
+        How long to measure times in the whole call, in seconds; 0 leaves the times out. All inputs
+        share it. The first input is always timed; inputs for which the time does not suffice have
+        no times.
+    price : float, optional
+        The price of a million tokens, for the column ``price``, in any currency.
+    progress : bool or callable, optional
+        Whether to show the progress in a line on standard error; by default on a terminal, if the
+        call takes long. A function is called with a `Progress` before each input and at the end.
 
     Returns
     -------
     DataFrame
-        One row per input and format: ``input``, ``kind``, ``format``, ``reader`` ("model" where a
-        language model can read it), ``bytes`` (UTF-8), ``tokens`` (missing for formats whose
-        output is bytes), ``bytes_vs_json``, ``bytes_vs_pretty``, ``tokens_vs_json``,
-        ``tokens_vs_pretty`` (0.4 is 40% of compact, or of indented, JSON), ``encode_seconds``,
-        ``decode_seconds`` (medians of interleaved rounds) with ``_low`` and ``_high`` (quartiles),
-        ``round_trip`` (whether the input came back equal; numbers by value) and ``note`` (why it
-        did not). ``frame.attrs["tokenizer"]`` names the tokenizer.
+        One row per input and format: ``format``, ``bytes`` (UTF-8), ``tokens`` (missing for formats
+        whose output is bytes), ``bytes_vs_json``, ``tokens_vs_json`` (0.4 is 40% of compact JSON),
+        ``bytes_vs_pretty``, ``tokens_vs_pretty`` (of indented JSON), ``price`` (of the tokens, if
+        one is given), ``encode_seconds``, ``decode_seconds`` (medians of interleaved rounds) with
+        ``_low`` and ``_high`` (quartiles), ``kind``, ``note`` (why the input did not come back),
+        ``reader`` ("model" where a language model can read it), ``round_trip`` (whether the input
+        came back equal; numbers by value) and ``input`` (its name).
+        ``frame.attrs["tokenizer"]`` names the tokenizer.
 
     Raises
     ------
@@ -86,7 +104,8 @@ def compare(
         The input is of a type that cannot be compared.
     CompactWireError
         A format is unknown or named twice, a corpus is empty, a value contains itself or is nested
-        too deep, or a number is out of range.
+        too deep, a number is out of range, a file does not match its suffix, or a `str` is the
+        name of a file.
     GcfError
         JSON cannot represent a part of the value, such as NaN; the message names its path.
     ImportError
@@ -104,21 +123,36 @@ def compare(
         raise OptionError(f"seconds must be 0 or more, not {seconds}", option="seconds")
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
-    wanted = None if formats is None else _listed(formats)
+    per_token = None if price is None else checked_price(price) / 1e6
+    wanted = None if formats is None else listed(formats)
     # Check all inputs before measuring any, so that an invalid one does not end a long run.
     todo = [_ready(name, item) for name, item in named(value).items()]
-    _check(wanted, {kind for _, kind, _ in todo})
+    check_known(wanted, {kind for _, kind, _ in todo})
     rows: list[dict[str, Any]] = []
+    budget = Budget(seconds, len(todo))
     for name, kind, item in watched(todo, progress):
-        rows += _rows(name, kind, item, wanted, count, seconds)
-    columns = ["input", "kind", "format", "reader", *_TYPES, "note"]
-    frame: pd.DataFrame = pandas.DataFrame(rows, columns=columns).astype(_TYPES)
+        rows += _rows(name, kind, item, wanted, count, budget)
+    columns = [name for name in _TYPES if name != "price" or per_token is not None]
+    types = {name: _TYPES[name] for name in columns if _TYPES[name]}
+    for row in rows if per_token is not None else ():
+        row["price"] = None if row["tokens"] is None else row["tokens"] * per_token
+    frame: pd.DataFrame = pandas.DataFrame(rows, columns=columns).astype(types)
     frame.attrs["tokenizer"] = name_of(tokenizer)
     return frame
 
 
+def checked_price(price: float) -> float:
+    """Return the price of a million tokens, which is 0 or more."""
+    if isinstance(price, bool) or not isinstance(price, int | float):
+        raise TypeError(f"price must be a number, not {type(price).__name__}")
+    if not 0 <= price < math.inf:
+        raise OptionError(f"price must be 0 or more and finite, not {price}", option="price")
+    return price
+
+
 def named(value: Any) -> Mapping[str, Any]:
     """Return the inputs by name: those of a corpus, the messages of a list, or a single one."""
+    value = opened(value)
     if isinstance(value, Corpus):
         if not value:
             raise CompactWireError("the corpus is empty")
@@ -146,7 +180,8 @@ def _ready(name: str, item: Any) -> tuple[str, Kind, Any]:
         raise
 
 
-def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
+def listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
+    """Return the formats of a call, none of which occurs twice."""
     if isinstance(formats, str):
         raise TypeError(f"formats must be a list, such as [{formats!r}]")
     listed = list(formats)
@@ -160,7 +195,8 @@ def _listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
     return listed
 
 
-def _check(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
+def check_known(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
+    """Raise an error for a format that no input of these kinds has."""
     known = {name for kind in kinds for name in candidates(kind)}
     for item in wanted or []:
         if isinstance(item, str) and item not in known:
@@ -179,7 +215,7 @@ def _rows(
     value: Any,
     wanted: list[str | Candidate] | None,
     count: Counter,
-    seconds: float,
+    budget: Budget,
 ) -> list[dict[str, Any]]:
     known = candidates(kind)
     bases = [known[JSON], known[PRETTY]]
@@ -188,8 +224,8 @@ def _rows(
     else:
         found = [known.get(item) if isinstance(item, str) else item for item in wanted]
         chosen = [candidate for candidate in found if candidate]
-    measured = measure(value, chosen, count, seconds)
-    json, pretty = measure(value, bases, count, 0)
+    measured = measure(value, chosen, count, budget)
+    json, pretty = measure(value, bases, count)
     return [_row(name, kind, item, json, pretty) for item in measured]
 
 

@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from compactwire import gcf
 
 from .._texts import one_line
 from ..errors import CompactWireError, OptionError
+from .extra import need
 
 _TEXT = {
     ".md",
@@ -28,6 +31,9 @@ _TEXT = {
 }
 _JSON = {".json", ".vcad"}
 _LINES = {".jsonl", ".ndjson"}
+_TABLES = {".parquet"}
+
+FileKind = Literal["text", "json", "lines", "table"]
 
 
 class Corpus(Mapping[str, Any]):
@@ -76,10 +82,10 @@ def read_corpus(
     ----------
     folder : str or path-like
         A folder, read with all folders in it. ``.json`` and ``.vcad`` are read as values,
-        ``.jsonl`` as a list of values; ``.md``, ``.txt`` and other text files as texts. Other
-        files, hidden files and links are skipped.
+        ``.jsonl`` as a list of values, ``.parquet`` as a list of rows; ``.md``, ``.txt`` and other
+        text files as texts. Other files, hidden files and links are skipped.
     texts : bool
-        Whether to read every file as a text, including JSON files.
+        Whether to read every file as a text, including JSON files; ``.parquet`` is skipped.
     limit : int, optional
         The maximum number of inputs, spread evenly over the sorted paths.
 
@@ -99,7 +105,9 @@ def read_corpus(
     root = Path(folder)
     if not root.is_dir():
         raise NotADirectoryError(f"no folder {str(root)!r}")
-    paths = [path for path in sorted(root.rglob("*")) if _taken(path, root)]
+    paths = [path for path in sorted(root.rglob("*")) if taken(path, root)]
+    if texts:
+        paths = [path for path in paths if path.suffix.lower() not in _TABLES]
     if not paths:
         raise CompactWireError(f"no JSON or text files in {str(root)!r}")
     if limit is not None:
@@ -107,17 +115,36 @@ def read_corpus(
             raise OptionError(f"limit must be 1 or more, not {limit}", option="limit")
         count = min(limit, len(paths))
         paths = [paths[place * len(paths) // count] for place in range(count)]
-    return Corpus({path.relative_to(root).as_posix(): _read(path, texts) for path in paths})
+    return Corpus({path.relative_to(root).as_posix(): read_input(path, texts) for path in paths})
 
 
-def _taken(path: Path, root: Path) -> bool:
+def kind_of_file(path: Path) -> FileKind | None:
+    """Return what the content of a file is by its suffix; None if the suffix is unknown."""
+    suffix = path.suffix.lower()
+    kinds: dict[FileKind, set[str]] = {
+        "text": _TEXT, "json": _JSON, "lines": _LINES, "table": _TABLES
+    }  # fmt: skip
+    return next((kind for kind, suffixes in kinds.items() if suffix in suffixes), None)
+
+
+def taken(path: Path, root: Path) -> bool:
+    """Whether a file of a folder is read: not if it is hidden, a link or of an unknown kind."""
     hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-    known = path.suffix.lower() in _TEXT | _JSON | _LINES
+    known = kind_of_file(path) is not None
     return known and not hidden and path.is_file() and not path.is_symlink()
 
 
-def _read(path: Path, texts: bool) -> Any:
+def read_input(path: Path, texts: bool = False) -> Any:
+    """Read a file as one input.
+
+    Raises
+    ------
+    CompactWireError
+        The content does not match the suffix; the message names the file.
+    """
     try:
+        if path.suffix.lower() in _TABLES:
+            return gcf.loads(gcf.dumps(need("pyarrow.parquet", "pyarrow").read_table(path)))
         text = path.read_bytes().decode("utf-8-sig")
         if texts:
             return text
@@ -133,28 +160,33 @@ def _read(path: Path, texts: bool) -> Any:
     return text
 
 
+def parse(text: str) -> Any:
+    """Parse JSON, whose objects must not have a key twice."""
+    return json.loads(text, object_pairs_hook=_members)
+
+
 def _value(text: str, line: int) -> Any:
     """Parse JSON that begins on this line of a file."""
     try:
-        return json.loads(text, object_pairs_hook=_members)
+        return parse(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno + line - 1} column {error.colno}"
         raise ValueError(f"{error.msg}: {place}") from None
-    except _DuplicateKeyError:
+    except DuplicateKeyError:
         # The parser does not report the place. A second pass is needed only after an error.
         start, key = _repeated(text)
         line += text.count("\n", 0, start)
         raise ValueError(f"duplicate key {json.dumps(key)} in an object: line {line}") from None
 
 
-class _DuplicateKeyError(Exception):
+class DuplicateKeyError(Exception):
     """An object of the JSON has a key twice; one of its values would be lost."""
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise _DuplicateKeyError
+        raise DuplicateKeyError
     return members
 
 

@@ -1,53 +1,107 @@
-"""A progress bar on standard error, if that is a terminal."""
+"""Progress of a long call: to a function of the caller, or as one line on a terminal."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
-_WIDTH = 30
 _PATIENCE_SECONDS = 0.5
+_INTERVAL_SECONDS = 0.1
+_WIDTH = 70
 
 
-def watched(items: Sequence[Item], show: bool | None) -> Iterator[Item]:
-    """Iterate over the items, and show the progress.
+@dataclass(frozen=True)
+class Progress:
+    """How far a call is. Printed: ``120 of 300 inputs, 24/s, 8 s left``."""
 
-    Parameters
-    ----------
-    items : sequence
-        The items to process.
-    show : bool or None
-        Whether to show the bar; None shows it on a terminal, after half a second.
-    """
-    stream = sys.stderr
-    if show is None:
-        show = stream is not None and stream.isatty()
-        patience = _PATIENCE_SECONDS
-    else:
-        patience = 0.0
-    if not show or stream is None or len(items) < 2:
-        yield from items
-        return
-    start, shown = time.monotonic(), False
-    try:
-        for done, item in enumerate(items):
-            passed = time.monotonic() - start
-            if passed >= patience:
-                stream.write("\r" + _bar(done, len(items), passed))
-                stream.flush()
-                shown = True
-            yield item
-    finally:
-        if shown:
-            stream.write("\r" + " " * (_WIDTH + 40) + "\r")
+    done: int
+    """The number of units that are finished."""
+    total: int
+    """The number of units of the whole call."""
+    seconds: float
+    """The time since the beginning of the call, in seconds."""
+    unit: str = "inputs"
+    """What is counted: "inputs", "turns", "bytes"."""
+
+    @property
+    def rate(self) -> float:
+        """Units per second so far; 0 before the first one is finished."""
+        return self.done / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """The seconds until the end at the rate so far; None before the first unit."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+    def __str__(self) -> str:
+        rate = f"{self.rate:,.3g}" if self.rate < 1000 else f"{self.rate:,.0f}"
+        said = f"{self.done:,} of {self.total:,} {self.unit}"
+        if self.done >= self.total:
+            return f"{said} in {self.seconds:.1f} s, {rate}/s"
+        return f"{said}, {rate}/s, {self.left:.0f} s left" if self.left is not None else said
+
+
+Show = Callable[[Progress], object]
+
+
+class Line:
+    """One line on standard error, rewritten at most ten times per second."""
+
+    def __init__(self, *, patience: float = 0.0) -> None:
+        self._next = patience
+        self._shown = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Show how far the call is; the end only if something was shown before."""
+        stream = sys.stderr
+        ended = progress.done >= progress.total
+        if stream is None or (not self._shown if ended else progress.seconds < self._next):
+            return
+        self._next, self._shown = progress.seconds + _INTERVAL_SECONDS, True
+        with contextlib.suppress(OSError):
+            stream.write(f"\r{progress!s:<{_WIDTH}}" + ("\n" if ended else ""))
             stream.flush()
 
 
-def _bar(done: int, count: int, passed: float) -> str:
-    filled = _WIDTH * done // count
-    left = f"{passed / done * (count - done):.0f} s left" if done else ""
-    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {count} {left:<12}"
+def shower(show: bool | Show | None) -> Show | None:
+    """Return the function that shows the progress.
+
+    Parameters
+    ----------
+    show : bool, callable or None
+        True shows a line on standard error; None does so on a terminal, after half a second. A
+        function is called with a `Progress`.
+
+    Raises
+    ------
+    TypeError
+        It is something else.
+    """
+    if callable(show):
+        return show
+    if show is not None and not isinstance(show, bool):
+        raise TypeError(f"progress must be a bool or a function, not {type(show).__name__}")
+    if show is None and sys.stderr is not None and sys.stderr.isatty():
+        return Line(patience=_PATIENCE_SECONDS)
+    return Line() if show else None
+
+
+def watched(
+    items: Sequence[Item], show: bool | Show | None, unit: str = "inputs"
+) -> Iterator[Item]:
+    """Iterate over the items, and show the progress before each one and at the end."""
+    call = shower(show)
+    if call is None or (len(items) < 2 and not callable(show)):
+        yield from items
+        return
+    start = time.monotonic()
+    for done, item in enumerate(items):
+        call(Progress(done, len(items), time.monotonic() - start, unit))
+        yield item
+    call(Progress(len(items), len(items), time.monotonic() - start, unit))

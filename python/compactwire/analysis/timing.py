@@ -13,6 +13,10 @@ Work = Callable[[], object]
 
 ROUNDS = 7
 _FEW = 3
+# The least number of calls of `spend` for each function.
+_LEAST_CALLS = _FEW + 2
+# Finding the number of calls of a round takes time, too.
+_FOR_ROUNDS = 0.6
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,48 @@ def spend(works: Sequence[Work], seconds: float) -> list[Timing]:
     longest = max((once(work, 1) for work in works), default=0.0)
     rounds = ROUNDS if longest < seconds else _FEW
     return interleave(works, rounds=rounds, seconds=seconds / rounds)
+
+
+class Budget:
+    """The time for measuring times in one call, shared by its inputs.
+
+    Parameters
+    ----------
+    seconds : float
+        The time for all inputs, in seconds; 0 times none.
+    inputs : int
+        The number of inputs.
+    """
+
+    def __init__(self, seconds: float, inputs: int) -> None:
+        self._left, self._inputs = seconds, inputs
+        self._none_yet = True
+
+    def spend(self, works: Sequence[Work], once_each: float) -> list[Timing] | None:
+        """Time the functions of one input within its share of the time.
+
+        Parameters
+        ----------
+        works : sequence of callables
+            The functions of the input.
+        once_each : float
+            The time that one call of each took together, in seconds.
+
+        Returns
+        -------
+        list of Timing or None
+            None if the time that is left does not suffice. The first input is always timed.
+        """
+        share = self._left / max(1, self._inputs)
+        self._inputs -= 1
+        least = once_each * _LEAST_CALLS
+        if not works or self._left <= 0 or (least > self._left and not self._none_yet):
+            return None
+        self._none_yet = False
+        start = time.perf_counter()
+        found = spend(works, share / len(works) * _FOR_ROUNDS)
+        self._left -= time.perf_counter() - start
+        return found
 
 
 def timing(times: list[float]) -> Timing:

@@ -20,6 +20,16 @@ Counter = Callable[[str], int]
 
 # The tokenizer takes 200,000 tokens at once. A character is at most 4 bytes, a token at least one.
 _PIECE = 50_000
+# Encodings by the first words of a model's name, as OpenAI's tiktoken and Voyage have them.
+_MODELS = {
+    **dict.fromkeys(
+        ("chatgpt-4o", "gpt-4.1", "gpt-4.5", "gpt-4o", "gpt-5", "o1", "o3", "o4-mini"), "o200k_base"
+    ),
+    **dict.fromkeys(("gpt-3.5-turbo", "gpt-4", "text-embedding-3"), "cl100k_base"),
+    "voyage-3": "voyage3_base",
+}
+# Models whose tokenizers are not published.
+_UNPUBLISHED = ("claude", "gemini")
 _BOUNDARY = re.compile(r"(?s:.*)(?<=[0-9A-Za-z])(?=[\x00-&(-/:-@[-`{-~])")
 
 
@@ -31,7 +41,8 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     text : str
         Any text. Special tokens in it are counted as ordinary text.
     encoding : str
-        A tokenizer of bpe-openai: "o200k_base" (the default), "cl100k_base", ...
+        A tokenizer of bpe-openai: "o200k_base" (the default), "cl100k_base", ...; or the name of
+        a model that uses one, such as "gpt-4o" or "gpt-4-turbo".
 
     Returns
     -------
@@ -43,7 +54,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     TypeError
         The text is not a `str`.
     CompactWireError
-        No tokenizer has this name; the message lists the known ones.
+        No tokenizer and no known model has this name; the message lists the known ones.
     ImportError
         The extra ``analysis`` is not installed.
 
@@ -77,17 +88,33 @@ def name_of(tokenizer: str | Counter) -> str:
 def _encoder(encoding: str) -> Any:
     library = need("bpe_openai", "bpe-openai")
     known = library.list_encoding_names()
-    if encoding not in known:
-        names = ", ".join(known)
-        raise OptionError(
-            f"unknown tokenizer {reprlib.repr(encoding)}; expected one of {names}",
-            option="tokenizer",
-        )
+    name = encoding if encoding in known else _of_model(encoding)
+    if name not in known:
+        raise OptionError(_unknown(encoding, known), option="tokenizer")
     try:
-        return library.get_encoding(encoding)
+        return library.get_encoding(name)
     except RuntimeError as error:  # Some encodings also need tiktoken.
         message = f"bpe-openai cannot load {encoding!r}: {error}"
         raise OptionError(message, option="encoding") from error
+
+
+def _of_model(model: str) -> str | None:
+    """Return the encoding of a model; a dated or smaller one has a suffix: "gpt-4o-mini"."""
+    fitting = [name for name in _MODELS if model == name or model.startswith(name + "-")]
+    return _MODELS[max(fitting, key=len)] if fitting else None
+
+
+def _unknown(encoding: str, known: list[str]) -> str:
+    names = ", ".join(known)
+    if encoding.startswith(_UNPUBLISHED):
+        return (
+            f"the tokenizer of {reprlib.repr(encoding)} is not published: pass a function from str"
+            f" to int, or for an estimate one of {names}"
+        )
+    models = ", ".join(sorted(_MODELS))
+    return (
+        f"unknown tokenizer {reprlib.repr(encoding)}; expected one of {names}, or a model: {models}"
+    )
 
 
 def _pieces(text: str) -> Iterator[str]:

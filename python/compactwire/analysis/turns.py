@@ -13,8 +13,8 @@ from compactwire import CompactWireError, OptionError, Session
 
 from .candidates import Reader, compact
 from .extra import need
-from .measure import same
-from .progress import watched
+from .measured import same
+from .progress import Show, watched
 from .timing import ROUNDS, Timing, Work, once, timing
 from .tokens import Counter, counter, name_of
 
@@ -48,7 +48,7 @@ def compare_sessions(
     *,
     tools: Sequence[Mapping[str, Any]] = (),
     tokenizer: str | Counter = "o200k_base",
-    progress: bool | None = None,
+    progress: bool | Show | None = None,
 ) -> pd.DataFrame:
     """Measure a conversation turn by turn: sent in full each time, and through a `Session`.
 
@@ -62,10 +62,9 @@ def compare_sessions(
     tools : sequence of Mapping
         The definitions of tools that are part of every request, for chat messages.
     tokenizer : str or callable
-        An encoding of bpe-openai, or your own function from `str` to `int`.
-    progress : bool, optional
-        Whether to show a progress bar on standard error; by default on a terminal, if the call
-        takes long.
+        As in `compare`.
+    progress : bool or callable, optional
+        As in `compare`; it is called once per turn.
 
     Returns
     -------
@@ -102,7 +101,7 @@ def compare_sessions(
     requests = _requests(list(conversation), _definitions("tools", tools))
     session, packed = _Pair(pack=False), _Pair(pack=True)
     rows: list[dict[str, Any]] = []
-    for number, turn in enumerate(watched(requests, progress), 1):
+    for number, turn in enumerate(watched(requests, progress, "turns"), 1):
         found = [
             _row(number, "json", "model", _plainly(turn), count),
             _row(number, "session", "model", session.send(turn), count),

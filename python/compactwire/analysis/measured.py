@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .candidates import Candidate, Reader
-from .timing import Timing, Work, spend
+from .timing import Budget, Timing, Work
 from .tokens import Counter
 
 _DIFFERS = "decoded value differs"
@@ -32,25 +33,29 @@ class Measured:
 
 
 def measure(
-    value: Any, formats: Sequence[Candidate], count: Counter, seconds: float
+    value: Any, formats: Sequence[Candidate], count: Counter, budget: Budget | None = None
 ) -> list[Measured]:
-    """Measure an input in some formats; `seconds=0` leaves the times out."""
+    """Measure an input in some formats; without a budget, the times are left out."""
     rows: list[Measured] = []
     works: dict[int, tuple[Work, Work]] = {}
+    once_each = 0.0
     for place, candidate in enumerate(formats):
+        start = time.perf_counter()
         try:
             text = candidate.encode(value)
         except Exception as error:  # Any exception of a format is a result to report.
-            reason = f"cannot carry it: {_first_line(error)}"
+            reason = f"cannot carry it: {first_line(error)}"
             rows.append(
                 Measured(candidate.name, candidate.reader, None, None, None, None, False, reason)
             )
             continue
-        rows.append(_written(value, candidate, text, count))
-        if rows[-1].note in ("", _DIFFERS):
+        whole, note = _read_back(value, candidate, text)
+        once_each += time.perf_counter() - start
+        rows.append(_written(candidate, text, count, whole, note))
+        if note in ("", _DIFFERS):
             works[place] = (_bind(candidate.encode, value), _bind(candidate.decode, text))
-    if seconds > 0 and works:
-        timings = spend([work for pair in works.values() for work in pair], seconds)
+    timings = budget and budget.spend([work for pair in works.values() for work in pair], once_each)
+    if timings:
         for place, put, read in zip(works, timings[::2], timings[1::2], strict=True):
             rows[place] = replace(rows[place], encode=put, decode=read)
     return rows
@@ -74,14 +79,20 @@ def same(one: object, other: object) -> bool:
     return True
 
 
-def _written(value: Any, candidate: Candidate, text: str | bytes, count: Counter) -> Measured:
-    data = text.encode() if isinstance(text, str) else text
-    tokens = count(text) if isinstance(text, str) else None
+def _read_back(value: Any, candidate: Candidate, text: str | bytes) -> tuple[bool, str]:
+    """Whether decoding returns the input, and why it does not."""
     try:
         whole = same(candidate.decode(text), value)
-        note = "" if whole else _DIFFERS
     except Exception as error:
-        whole, note = False, f"cannot be read back: {_first_line(error)}"
+        return False, f"cannot be read back: {first_line(error)}"
+    return whole, "" if whole else _DIFFERS
+
+
+def _written(
+    candidate: Candidate, text: str | bytes, count: Counter, whole: bool, note: str
+) -> Measured:
+    data = text.encode() if isinstance(text, str) else text
+    tokens = count(text) if isinstance(text, str) else None
     reader = candidate.reader if isinstance(text, str) else "program"
     return Measured(candidate.name, reader, len(data), tokens, None, None, whole, note)
 
@@ -90,6 +101,7 @@ def _bind(work: Any, argument: object) -> Work:
     return lambda: work(argument)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of an error, cut to 120 characters."""
     line = str(error).partition("\n")[0] or type(error).__name__
     return line if len(line) <= 120 else line[:117] + "..."

@@ -1,0 +1,202 @@
+"""Samples that merge: the texts with the least hashes, from any partitioning.
+
+The order of the hashes is that of no text, so that the least ones are a random sample; and the
+least of the whole are among the least of each part. A text counts once, however often it occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CompactWireError, OptionError
+from .extra import need
+from .sources import Reading, Rows, rows_of, to_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_KEY_BYTES = 16
+_HELD_OUT_BELOW = 26  # Of 256: about a tenth.
+_SEEDS = 1 << 64
+
+
+def sample(
+    source: Any,
+    /,
+    k: int,
+    *,
+    seed: int = 0,
+    max_bytes: int | None = None,
+    hold_out: bool = True,
+    column: str | None = None,
+) -> pa.Table:
+    """Take a sample of the distinct texts of a source of any size.
+
+    Parameters
+    ----------
+    source, column
+        As in `batches`; or a batch of it.
+    k : int
+        The maximum number of texts, 1 or more.
+    seed : int
+        A number from 0 to 2^64 - 1: another seed gives another sample.
+    max_bytes : int, optional
+        Take no more texts once they have this many bytes together, 1 or more. The memory is that
+        of the sample and a batch.
+    hold_out : bool
+        Whether to leave out the texts that `held_out` names, about a tenth.
+
+    Returns
+    -------
+    pyarrow.Table
+        ``key`` (the hash of seed and text) and ``text``, in the order of the keys. The same
+        table results from the whole source and from `merge_samples` of its parts.
+
+    Raises
+    ------
+    TypeError, CompactWireError, OSError, ImportError
+        As `batches`; or a number is out of range.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> texts = pyarrow.array([f"text {n % 50}" for n in range(1000)])
+    >>> sample(texts, 3)["text"].to_pylist()
+    ['text 45', 'text 34', 'text 25']
+    """
+    _check(k=k, max_bytes=max_bytes)
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed must be an int, not {type(seed).__name__}")
+    if not 0 <= seed < _SEEDS:
+        raise OptionError(f"seed must be from 0 to 2^64 - 1, not {seed}", option="seed")
+    prefix = seed.to_bytes(8, "big")
+    found: dict[bytes, str] = {}
+    for rows in rows_of(source, Reading(column)):
+        for text in rows.texts:
+            if text is not None and not (hold_out and _is_held_out(text)):
+                found[sha256(prefix + text.encode()).digest()[:_KEY_BYTES]] = text
+        found = _least(found, k, max_bytes)
+    return _table(found)
+
+
+def merge_samples(
+    tables: Iterable[pa.Table], /, k: int, *, max_bytes: int | None = None
+) -> pa.Table:
+    """Merge samples of parts; the result is the sample of the whole.
+
+    Parameters
+    ----------
+    tables : iterable of Arrow table
+        Results of `sample` or `merge_samples` with the same `seed`, with this `k` and `max_bytes`
+        or larger ones. They are read one after the other.
+    k, max_bytes
+        As in `sample`.
+
+    Returns
+    -------
+    pyarrow.Table
+        As `sample`.
+
+    Raises
+    ------
+    TypeError
+        An item is no table of Arrow.
+    CompactWireError
+        A column is missing, or a number is out of range.
+
+    Examples
+    --------
+    >>> merge_samples([], 10).num_rows
+    0
+    """
+    _check(k=k, max_bytes=max_bytes)
+    found: dict[bytes, str] = {}
+    for table in tables:
+        found.update(_pairs(table))
+        found = _least(found, k, max_bytes)
+    return _table(_least(found, k, max_bytes))
+
+
+def held_out(source: Any, /, *, column: str | None = None) -> Iterator[pa.RecordBatch]:
+    """Read the texts that no sample has, for verifying what is trained on a sample.
+
+    Parameters
+    ----------
+    source, column
+        As in `batches`; or a batch of it.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        As `batches`: the texts of which the first byte of the SHA-256 of ``held-out`` and the text
+        is below 26, about a tenth.
+
+    Raises
+    ------
+    TypeError, CompactWireError, OSError, ImportError
+        As `batches`.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> texts = pyarrow.array([f"text {n}" for n in range(1000)])
+    >>> sum(batch.num_rows for batch in held_out(texts))
+    108
+    """
+    return _held_out(source, Reading(column))
+
+
+def _held_out(source: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
+    for rows in rows_of(source, reading):
+        chosen: list[str | None] = [text for text in rows.texts if _is_held_out(text)]
+        if chosen:
+            yield to_batch(Rows(rows.kind, chosen, [None] * len(chosen)))
+
+
+def _is_held_out(text: str | None) -> bool:
+    return text is not None and sha256(b"held-out" + text.encode()).digest()[0] < _HELD_OUT_BELOW
+
+
+def _check(**numbers: int | None) -> None:
+    for name, number in numbers.items():
+        if name == "max_bytes" and number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"{name} must be an int, not {type(number).__name__}")
+        if number < 1:
+            raise OptionError(f"{name} must be 1 or more, not {number}", option=name)
+
+
+def _least(found: dict[bytes, str], k: int, max_bytes: int | None) -> dict[bytes, str]:
+    """Keep the texts of the least keys: k, or as many as reach the bytes.
+
+    The text that reaches the bytes belongs to the sample: without it, a part would not know where
+    the sample of the whole ends.
+    """
+    kept: dict[bytes, str] = {}
+    size = 0
+    for key in sorted(found)[:k]:
+        if max_bytes is not None and size >= max_bytes:
+            break
+        kept[key] = found[key]
+        size += len(found[key].encode())
+    return kept
+
+
+def _pairs(table: Any) -> Iterator[tuple[bytes, str]]:
+    if not hasattr(table, "__arrow_c_stream__"):
+        found = type(table).__name__
+        raise TypeError(f"expected a table of Arrow that sample() returned, not {found}")
+    columns = need("pyarrow", "pyarrow").table(table)
+    for name in ("key", "text"):
+        if name not in columns.column_names:
+            raise CompactWireError(f"the table has no column {name!r}: pass the result of sample()")
+    return zip(columns["key"].to_pylist(), columns["text"].to_pylist(), strict=True)
+
+
+def _table(found: dict[bytes, str]) -> pa.Table:
+    pa = need("pyarrow", "pyarrow")
+    schema = pa.schema([("key", pa.binary(_KEY_BYTES)), ("text", pa.large_string())])
+    return pa.table([list(found), list(found.values())], schema=schema)

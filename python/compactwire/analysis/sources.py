@@ -1,0 +1,472 @@
+"""Rows from data frames, Arrow columns and files, in batches of bounded memory.
+
+`batches` reads a source of any size. Each row is a text, or a value as JSON text, or the reason why
+it could not be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from compactwire import gcf
+
+from .._texts import check_texts, one_line
+from ..errors import CompactWireError, OptionError
+from .candidates import compact
+from .corpus import (
+    Corpus,
+    DuplicateKeyError,
+    kind_of_file,
+    parse,
+    read_corpus,
+    read_input,
+    taken,
+)
+from .extra import need
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RowKind = Literal["auto", "text", "json"]
+
+ROWS = 8192
+MAX_ROW = 64 << 20
+_LONGEST_PATH = 4096
+_BATCH_BYTES = 8 << 20
+# The metadata of a batch: whether its rows are texts or JSON.
+_KIND = b"compactwire.rows"
+_TOO_LARGE = "RowTooLarge"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one kind: texts, None for a null or unreadable row; and the classes of the errors."""
+
+    kind: Literal["text", "json"]
+    texts: list[str | None]
+    errors: list[str | None]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a source."""
+
+    column: str | None = None
+    kind: RowKind = "auto"
+    rows: int = ROWS
+    max_row: int = MAX_ROW
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(RowKind):
+            known = ", ".join(get_args(RowKind))
+            message = f"unknown kind {reprlib.repr(self.kind)}; expected one of {known}"
+            raise OptionError(message, option="kind")
+        for name in ("rows", "max_row"):
+            if getattr(self, name) < 1:
+                message = f"{name} must be 1 or more, not {getattr(self, name)}"
+                raise OptionError(message, option=name)
+        check_texts(column=self.column)
+
+    def kind_or(self, usual: Literal["text", "json"]) -> Literal["text", "json"]:
+        """The kind of the rows: the given one, or the usual one of the source."""
+        return usual if self.kind == "auto" else self.kind
+
+
+def batches(
+    source: Any,
+    /,
+    *,
+    column: str | None = None,
+    kind: RowKind = "auto",
+    rows: int = ROWS,
+    max_row: int = MAX_ROW,
+) -> Iterator[pa.RecordBatch]:
+    """Read a source of any size in batches that `measure` and `sample` accept.
+
+    Parameters
+    ----------
+    source : str, path-like, DataFrame, Arrow table or column, or iterable of these
+        A `str` is a path: of a file, of a folder (with all folders in it; hidden files, links and
+        other files are skipped) or a pattern such as ``logs/**/*.jsonl``. A row is a line of
+        ``.jsonl`` and ``.ndjson`` and a row of ``.parquet``; any other file (``.json``, ``.md``,
+        ``.txt``, ...) is one row. Objects with ``__arrow_c_stream__`` are read where they are.
+    column : str, optional
+        The column of a table, or the member of each line, whose texts are the rows. By default a
+        row is the whole value.
+    kind : {"auto", "text", "json"}
+        Whether rows are texts, or JSON values. By default, texts are those of text files, of
+        columns of texts and of `column`.
+    rows : int
+        The maximum number of rows of a batch, 1 or more. A batch of more than 8 MiB has fewer.
+    max_row : int
+        The largest row of a file, in bytes, 1 or more. A larger one is skipped and counted as an
+        error.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        ``text`` (null where the source has a null, or the row cannot be read) and ``error`` (null,
+        or the class of the error: "RowTooLarge", "UnicodeDecodeError", ...).
+
+    Raises
+    ------
+    TypeError
+        The source is of another type.
+    CompactWireError
+        A file is damaged, is not UTF-8 as a whole or has an unknown suffix (with `kind` "text",
+        such a file is a text); no file matches; the column does not exist.
+    OSError
+        A file cannot be read.
+    ImportError
+        The extra ``analysis`` is not installed.
+
+    Examples
+    --------
+    >>> [batch.num_rows for batch in batches(__import__("pyarrow").array(["a", "b"]))]
+    [2]
+    """
+    reading = Reading(column, kind, rows, max_row)
+    return (to_batch(found) for found in rows_of(source, reading))
+
+
+def rows_of(source: Any, reading: Reading) -> Iterator[Rows]:
+    """Read a source, as `batches`."""
+    if isinstance(source, str | PathLike):
+        for path in files(source, reading):
+            for found, _ in read_file(path, reading):
+                yield found
+        return
+    columns = to_arrow(source)
+    if columns is not None:
+        yield from _of_arrow(columns, _kind_of_batch(source), reading)
+    elif isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
+        for item in source:
+            yield from rows_of(item, reading)
+    else:
+        raise TypeError(
+            f"cannot read rows of a {type(source).__name__}; expected a path, a DataFrame, a table"
+            " or column of Arrow, or an iterable of these"
+        )
+
+
+def to_batch(rows: Rows) -> pa.RecordBatch:
+    """Return rows as a batch that `rows_of` reads back."""
+    pa = need("pyarrow", "pyarrow")
+    schema = pa.schema(
+        [("text", pa.large_string()), ("error", pa.string())], {_KIND: rows.kind.encode()}
+    )
+    return pa.record_batch([rows.texts, rows.errors], schema=schema)
+
+
+def _kind_of_batch(source: Any) -> Literal["text", "json"] | None:
+    """Return the kind of the rows if this is a batch or table of `batches`."""
+    metadata: Any = getattr(getattr(source, "schema", None), "metadata", None) or {}
+    kinds: dict[Any, Literal["text", "json"]] = {b"text": "text", b"json": "json"}
+    return kinds.get(metadata.get(_KIND))
+
+
+# One input that fits in memory -------------------------------------------------------------------
+
+
+def opened(value: Any) -> Any:
+    """Return the input that a path, data frame or column holds; any other value as it is.
+
+    Raises
+    ------
+    CompactWireError
+        A file does not match its suffix; or the value is a `str` that names a file, which the
+        caller may have meant.
+    """
+    if isinstance(value, PathLike):
+        return _of_path(Path(value))
+    if isinstance(value, str):
+        _check_no_path(value)
+    if isinstance(value, list | tuple) and value:
+        if all(isinstance(item, PathLike) for item in value):
+            return Corpus({Path(item).as_posix(): read_input(Path(item)) for item in value})
+        for item in value:
+            _check_no_path(item)
+    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        columns = to_arrow(value)
+        if columns is not None and is_text(columns.type):
+            return [text for text in columns.to_pylist() if text is not None]
+        return gcf.loads(gcf.dumps(value))
+    return value
+
+
+def _of_path(path: Path) -> Corpus:
+    if path.is_dir():
+        return read_corpus(path)
+    found = files(path, Reading())
+    if found == [path]:
+        return Corpus({path.name: read_input(path)})
+    return Corpus({one.as_posix(): read_input(one) for one in found})
+
+
+def _check_no_path(text: object) -> None:
+    if not isinstance(text, str) or len(text) > _LONGEST_PATH or not text.isprintable():
+        return
+    named = False
+    with contextlib.suppress(OSError, ValueError):
+        named = Path(text).is_file()
+    if named:
+        raise OptionError(
+            f"{text!r} is the name of a file: pass pathlib.Path({text!r}) for its content, or"
+            f" compactwire.Response({text!r}) for the text itself",
+            option="value",
+        )
+
+
+# Arrow --------------------------------------------------------------------------------------------
+
+
+def to_arrow(source: Any) -> pa.ChunkedArray | None:
+    """Return an Arrow column or table as one column; None for anything else."""
+    pa = need("pyarrow", "pyarrow")
+    if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "__arrow_c_array__"):
+        return pa.chunked_array([pa.array(source)])
+    if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "to_frame"):
+        source = source.to_frame()  # A Series of pandas before 3.
+        column = pa.chunked_array(source)
+        return pa.chunked_array([chunk.field(0) for chunk in column.chunks], column.type[0].type)
+    return pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else None
+
+
+def is_text(column: pa.DataType) -> bool:
+    """Whether a column of this type has texts, perhaps as bytes."""
+    types = need("pyarrow", "pyarrow").types
+    if types.is_dictionary(column):
+        column = column.value_type
+    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary)
+    return any(test(column) for test in (*tests, types.is_large_binary, types.is_binary_view))
+
+
+def _of_arrow(
+    columns: pa.ChunkedArray, own: Literal["text", "json"] | None, reading: Reading
+) -> Iterator[Rows]:
+    types = need("pyarrow", "pyarrow").types
+    name = "text" if own else reading.column
+    if name is not None:
+        if not types.is_struct(columns.type):
+            message = f"column {name!r} is of a table; the source is a column of {columns.type}"
+            raise OptionError(message, option="column")
+        names = [field.name for field in columns.type]
+        if names.count(name) != 1:
+            raise OptionError(
+                f"expected one column {name!r}; the columns are {', '.join(map(repr, names))}",
+                option="column",
+            )
+    for chunk in columns.chunks:
+        for start in range(0, len(chunk), reading.rows):
+            part = chunk.slice(start, reading.rows)
+            errors: list[str | None] = [None] * len(part)
+            if own:
+                errors = _field(part, "error").to_pylist()
+            yield from _of_array(part if name is None else _field(part, name), errors, own, reading)
+
+
+def _field(part: pa.StructArray, name: str) -> pa.Array:
+    """Return a column of a table, null where the row is."""
+    return need("pyarrow.compute", "pyarrow").struct_field(part, name)
+
+
+def _of_array(
+    part: pa.Array,
+    errors: list[str | None],
+    own: Literal["text", "json"] | None,
+    reading: Reading,
+) -> Iterator[Rows]:
+    if not is_text(part.type):
+        yield from _bounded(Rows(reading.kind_or("json"), *_values(part)))
+        return
+    texts: list[str | None] = []
+    for place, value in enumerate(part.to_pylist()):
+        text, error = _decoded(value) if isinstance(value, bytes) else (value, None)
+        texts.append(text)
+        errors[place] = error or errors[place]
+    yield from _bounded(Rows(reading.kind_or(own or "text"), texts, errors))
+
+
+def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
+    """Return rows as JSON, and the errors of those that JSON cannot represent."""
+    valid = part.is_valid().to_pylist()
+    try:
+        values = gcf.loads(gcf.dumps(part))
+        texts = [compact(one) if has else None for one, has in zip(values, valid, strict=True)]
+    except (CompactWireError, ValueError, RecursionError) as error:
+        if len(part) == 1:
+            return [None], [type(error).__name__]
+    else:
+        return texts, [None] * len(texts)
+    one_by_one = [_values(part.slice(place, 1)) for place in range(len(part))]
+    return [texts[0] for texts, _ in one_by_one], [errors[0] for _, errors in one_by_one]
+
+
+def _bounded(rows: Rows) -> Iterator[Rows]:
+    """Cut rows where they pass the size of a batch."""
+    start = size = 0
+    for place, text in enumerate(rows.texts):
+        size += len(text or "")
+        if size > _BATCH_BYTES and place > start:
+            yield Rows(rows.kind, rows.texts[start:place], rows.errors[start:place])
+            start, size = place, len(text or "")
+    if start < len(rows.texts):
+        yield Rows(rows.kind, rows.texts[start:], rows.errors[start:])
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def files(source: str | PathLike[str], reading: Reading) -> list[Path]:
+    """Return the files of a path or pattern, in the order of their names."""
+    check_texts(source=os.fspath(source))
+    path = Path(source)
+    if path.is_dir():
+        found = [file for file in sorted(path.rglob("*")) if taken(file, path)]
+        if not found:
+            raise CompactWireError(f"no file to read in {one_line(str(path))!r}")
+        return found
+    if path.exists():
+        return [_known(path, reading)]
+    if not glob.has_magic(str(path)):
+        raise FileNotFoundError(
+            f"no file or folder {one_line(str(path))!r}; to measure a text, put it into a column"
+        )
+    matches = [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
+    found = [_known(one, reading) for one in matches if one.is_file()]
+    if not found:
+        raise CompactWireError(f"no file matches {one_line(str(path))!r}")
+    return found
+
+
+def _known(path: Path, reading: Reading) -> Path:
+    if kind_of_file(path) is None and reading.kind == "auto":
+        raise CompactWireError(
+            f"{one_line(str(path))}: cannot read a file with the suffix {path.suffix!r}; expected"
+            " .jsonl, .ndjson, .parquet, .json or a text file; with kind='text', it is one text"
+        )
+    return path
+
+
+def read_file(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
+    """Read a file; with each batch comes the part of the file that is read, from 0 to 1.
+
+    Raises
+    ------
+    CompactWireError
+        The content is not what the suffix says; the message names the file.
+    """
+    kind = kind_of_file(path)
+    if kind == "table":
+        yield from _of_parquet(path, reading)
+    elif kind == "lines":
+        yield from _of_lines(path, reading)
+    else:
+        rows_kind = reading.kind_or("json" if kind == "json" else "text")
+        text, error = _whole(path, reading.max_row)
+        if reading.column is not None and text is not None:
+            text, error = _member(text, reading.column)
+            rows_kind = reading.kind_or("text")
+        yield Rows(rows_kind, [text], [error]), 1.0
+
+
+def _whole(path: Path, limit: int) -> tuple[str | None, str | None]:
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    return (None, _TOO_LARGE) if len(data) > limit else _decoded(data.removeprefix(b"\xef\xbb\xbf"))
+
+
+def _decoded(data: bytes) -> tuple[str | None, str | None]:
+    try:
+        return data.decode(), None
+    except UnicodeDecodeError as error:
+        return None, type(error).__name__
+
+
+def _member(line: str, name: str) -> tuple[str | None, str | None]:
+    """Return a member of a JSON object, which must be a text; None if it is absent or null."""
+    try:
+        value = parse(line)
+        if not isinstance(value, dict):
+            return None, "TypeError"
+        text = value.get(name)
+        if text is not None:
+            text.encode()
+    except (AttributeError, ValueError, RecursionError, DuplicateKeyError) as error:
+        found = type(error)
+        return None, TypeError.__name__ if found is AttributeError else found.__name__
+    return text, None
+
+
+def _of_lines(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
+    rows_kind = reading.kind_or("json" if reading.column is None else "text")
+    texts: list[str | None] = []
+    errors: list[str | None] = []
+    size = read = 0
+    whole = max(1, path.stat().st_size)
+    for line, length in _lines(path, reading.max_row):
+        read += length
+        if line is not None and not line.strip():
+            continue
+        text, error = (None, _TOO_LARGE) if line is None else _decoded(line)
+        if reading.column is not None and text is not None:
+            text, error = _member(text, reading.column)
+        texts.append(text)
+        errors.append(error)
+        size += len(text or "")
+        if len(texts) == reading.rows or size > _BATCH_BYTES:
+            yield Rows(rows_kind, texts, errors), min(1.0, read / whole)
+            texts, errors, size = [], [], 0
+    yield Rows(rows_kind, texts, errors), 1.0
+
+
+def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
+    """Lines without their end, None for one that is too long; and how many bytes each had."""
+    with path.open("rb") as file:
+        mark = file.read(4)
+        if mark.startswith(_WIDE_MARKS):
+            raise CompactWireError(
+                f"{one_line(str(path))}: the text is UTF-16 or UTF-32; convert it to UTF-8"
+            )
+        file.seek(3 if mark.startswith(b"\xef\xbb\xbf") else 0)
+        while line := file.readline(limit + 1):
+            length = len(line)
+            if length <= limit or line.endswith(b"\n"):
+                yield line.rstrip(b"\r\n"), length
+                continue
+            while rest := file.readline(1 << 20):
+                length += len(rest)
+                if rest.endswith(b"\n"):
+                    break
+            yield None, length
+
+
+def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
+    pa = need("pyarrow", "pyarrow")
+    parquet = need("pyarrow.parquet", "pyarrow")
+    done = 0
+    try:
+        with parquet.ParquetFile(path, pre_buffer=False) as file:
+            names = None if reading.column is None else [reading.column]
+            whole = max(1, file.metadata.num_rows)
+            if names and names[0] not in file.schema_arrow.names:
+                # The error of a table names its columns.
+                list(_of_arrow(to_arrow(file.schema_arrow.empty_table()), None, reading))
+            for batch in file.iter_batches(reading.rows, columns=names):
+                done += batch.num_rows
+                for rows in _of_arrow(to_arrow(batch), None, reading):
+                    yield rows, done / whole
+    except (pa.ArrowException, OSError, EOFError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = one_line(str(error).partition("\n")[0])
+        raise CompactWireError(f"{one_line(str(path))}: invalid Parquet: {said}") from error
