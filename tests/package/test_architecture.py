@@ -188,11 +188,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {
         f"cli.{name}"
         for name in (
-            *("_output", "_rows", "_shell"),
+            *("_output", "_rows", "_shell", "analyze"),
             *("cad", "claims", "completion", "conformance", "gcf", "mcp"),
             *("messages", "stats", "verify"),
         )
     },
+    "cli._training": {"", "analysis", "analysis.sources", "cli._shell"},
+    "cli.analyze": {"", "analysis", "analysis.progress", "analysis.sources", "cli._shell"},
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
     "cli._forms": {"", "cli._rows", "cli._shell", "analysis.candidates"},
@@ -206,7 +208,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli.mcp": {"_tools", "cli._shell", "mcp"}
     | {f"mcp.{name}" for name in ("_ledger", "_names", "_project", "_relay", "_roots", "_serve")}
     | {f"mcp.{name}" for name in ("_http", "_http_client", "_http_headers", "_stdio")},
-    "cli.messages": {"", "_demo", "cli._shell"},
+    "cli.messages": {"", "_demo", "cli._shell", "cli._training"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},
 }

@@ -98,7 +98,7 @@ def measure(
     check_known(how.formats, {"response", "value"})
     for rows in rows_of(source, reading):
         check_known(how.formats, {_KINDS[rows.kind]})
-        tables += _measured(rows, first, how)
+        tables.append(_row_after_row(list(_measured(rows, first, how))))
         first += len(rows.texts)
     return pa.concat_tables(tables)
 
@@ -175,6 +175,14 @@ def _measured(rows: Rows, first: int, how: _How) -> Iterator[pa.Table]:
             "error": found.errors,
         }
         yield need("pyarrow", "pyarrow").table(columns, schema=_schema())
+
+
+def _row_after_row(tables: list[pa.Table]) -> pa.Table:
+    """Join the tables of the formats so that the formats of a row follow each other."""
+    pa = need("pyarrow", "pyarrow")
+    rows = tables[0].num_rows
+    order = [place + row for row in range(rows) for place in range(0, rows * len(tables), rows)]
+    return pa.concat_tables(tables).take(pa.array(order, pa.int64()))
 
 
 def _hash(text: str) -> int:

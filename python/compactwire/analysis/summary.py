@@ -193,7 +193,8 @@ def _summed(table: pa.Table) -> pa.Table:
         for part, half in _halves(compute, table[name])
     }
     grouped = pa.table({**{key: table[key] for key in _KEYS}, **halves})
-    grouped = grouped.group_by(_KEYS).aggregate([(name, "sum") for name in halves])
+    groups = grouped.group_by(_KEYS, use_threads=False)
+    grouped = groups.aggregate([(name, "sum") for name in halves])
     sums = {name: _joined(grouped, name) for name in ("count", "total")}
     found = pa.table({**{key: grouped[key] for key in _KEYS}, **sums}).cast(_schema())
     return found.sort_by([(key, "ascending") for key in _KEYS]).combine_chunks()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import compactwire as cw
 
-from . import cad, claims, completion, conformance, gcf, mcp, messages, stats, verify
+from . import analyze, cad, claims, completion, conformance, gcf, mcp, messages, stats, verify
 from ._shell import complain, drop_stdout, one_line, without_keys
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 _ABOUT = "Compact wire formats for language models and agents, without loss."
 
-_SYSTEMS = (messages, stats, gcf, mcp, verify, claims, cad, conformance)
+_SYSTEMS = (messages, stats, gcf, analyze, mcp, verify, claims, cad, conformance)
 
 _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
 

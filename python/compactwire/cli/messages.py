@@ -17,6 +17,7 @@ from ._shell import (
     add_input,
     add_max_input,
     add_output,
+    complain,
     json_line,
     natural,
     one_line,
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ._shell import Commands
+
+# zstd wants samples of about so many times the size of the dictionary.
+_SAMPLE_SIZES = 100
+
+_NOT_SAVED = 1
 
 # The number of digits that Python converts by default.
 _MAX_DIGITS = 4300
@@ -169,18 +175,48 @@ def _as_table(inspection: cw.Inspection) -> str:
 
 
 def _run_train(args: argparse.Namespace) -> int:
+    sampled = args.held_out or args.sample is not None
+    if not sampled and (args.column is not None or args.always_save):
+        raise ValueError("--column needs --sample or --held-out, and --always-save --held-out")
     dictionary = cw.Dictionary.train(
-        list(_samples(args.paths, args.max_input)),
+        _sample(args) if sampled else list(_samples(args.paths, args.max_input)),
         size=args.size,
         content_type=args.content_type,
         model=args.model,
         time=args.time,
     )
+    if args.held_out and not _verified(dictionary, args):
+        return _NOT_SAVED
     write_bytes(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
     facts = f"dictionary {dictionary.id}, {size}, {samples}"
     tell(f"{args.output}: {facts}")
     return OK
+
+
+def _sample(args: argparse.Namespace) -> list[str]:
+    from ._training import sampled
+
+    limit = _SAMPLE_SIZES * args.size if args.sample is None else args.sample
+    return sampled(args.paths, args.column, limit, hold_out=args.held_out)
+
+
+def _verified(dictionary: cw.Dictionary, args: argparse.Namespace) -> bool:
+    """Print the figures of the held-out texts; whether the dictionary is to be saved."""
+    from ._training import held_out_sizes
+
+    new, built_in, plain = held_out_sizes(dictionary, args.paths, args.column)
+    for name, size in (("this dictionary", new), ("built-in", built_in), ("plain zstd", plain)):
+        tell(f"held out: {name:<15} {size.bytes:>14,} bytes {size.share:>7.1%} of JSON")
+    if new.bytes < built_in.bytes or args.always_save:
+        return True
+    complain(
+        ValueError(
+            "not saved: the held-out texts are no smaller than with the built-in dictionary;"
+            " --always-save saves it"
+        )
+    )
+    return False
 
 
 def _samples(paths: Iterable[str], limit: int) -> Iterator[str]:
@@ -289,6 +325,26 @@ def _add_train(commands: Commands) -> None:
         type=natural,
         metavar="SECONDS",
         help="training time since 1970 (default: now)",
+    )
+    parser.add_argument(
+        "--sample",
+        type=natural,
+        metavar="BYTES",
+        help="train on a sample of so many bytes, of files of any size: rows of .jsonl and "
+        ".parquet and other files are texts (default with --held-out: "
+        f"{_SAMPLE_SIZES} times --size)",
+    )
+    parser.add_argument(
+        "--column", metavar="NAME", help="the column or member with the texts of a sample"
+    )
+    parser.add_argument(
+        "--held-out",
+        action="store_true",
+        help="leave a tenth of the texts out of the sample, and print their size with this "
+        "dictionary, the built-in one and none; a dictionary that is not smaller is not saved",
+    )
+    parser.add_argument(
+        "--always-save", action="store_true", help="save the dictionary whatever --held-out finds"
     )
 
 

@@ -1,0 +1,206 @@
+"""The command ``compactwire analyze``: measures the rows of many files, in bounded memory."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ._shell import OK, add_command, complain, json_line, one_line, tell, write
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from compactwire.analysis.sources import Reading
+
+    from ._shell import Commands
+
+_FAILED = 1
+_IF_ANY = ("failed", "lossy")
+# The columns of the table for people, and their headings.
+_COLUMNS = {
+    "format": "format",
+    "inputs": "rows",
+    "bytes": "bytes",
+    "bytes_vs_json": "of JSON",
+    "tokens": "tokens",
+    "tokens_vs_json": "of JSON",
+    "price": "price",
+    "share_p05": "p05",
+    "share_p50": "p50",
+    "share_p95": "p95",
+    "failed": "failed",
+    "lossy": "lossy",
+}
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    about = "measure the rows of files in every format"
+    parser = add_command(
+        commands, "analyze", _run, about, "compactwire analyze logs/ --column text"
+    )
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a file, folder or pattern: rows of .jsonl and .parquet, other files as one row",
+    )
+    parser.add_argument(
+        "--column", metavar="NAME", help="the column or member with the texts (default: whole rows)"
+    )
+    parser.add_argument(
+        "--kind", choices=("auto", "text", "json"), default="auto",
+        help="whether rows are texts or JSON values (%(default)s: by the file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", action="append", metavar="NAME", help="a format (repeatable; default: all)"
+    )
+    parser.add_argument(
+        "--tokenizer",
+        default="o200k_base",
+        metavar="NAME",
+        help="an encoding, a model such as gpt-4o, or none (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--token-fraction",
+        type=float,
+        default=1.0,
+        metavar="PART",
+        help="the part of the rows whose tokens are counted, from 0 to 1 (default: %(default)s)",
+    )
+    parser.add_argument("--price", type=float, help="the price of a million tokens, for a column")
+    parser.add_argument("--json", action="store_true", help="print a JSON object, for programs")
+
+
+def _run(args: argparse.Namespace) -> int:
+    # Here, because other commands need neither of the libraries that this imports.
+    from compactwire import analysis
+
+    try:
+        job = _Job(args)
+        frame = analysis.report(analysis.merge(job.summaries()), price=args.price)
+    except ImportError as error:
+        raise ValueError(str(error)) from error
+    if args.json:
+        write(json_line(_as_json(frame, job)), "-")
+    elif not frame.empty:
+        write(_as_table(frame), "-")
+    for errors, rows in frame[frame["failed"] > 0].groupby("errors"):
+        tell(f"compactwire: rows that failed in {', '.join(rows['format'])}: {errors}")
+    if job.failed and job.files:
+        tell(f"compactwire: {len(job.failed)} of {len(job.failed) + job.files} files failed")
+    return _FAILED if job.failed else OK
+
+
+class _Job:
+    """The files of a call, and those that could not be read."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        from compactwire.analysis import report
+        from compactwire.analysis.sources import Reading
+
+        self.failed: list[str] = []
+        self.files = 0
+        self._paths: list[str] = args.paths
+        self._reading = Reading(args.column, args.kind)
+        self._how: dict[str, Any] = {
+            "formats": args.format,
+            "tokenizer": None if args.tokenizer == "none" else args.tokenizer,
+            "token_fraction": args.token_fraction,
+        }
+        # An invalid option is found before the first file is read.
+        report(_measured([], self._how), price=args.price)
+
+    def summaries(self) -> Iterator[pa.Table]:
+        """Summarize each file; one that cannot be read to its end is reported and left out."""
+        from compactwire.analysis import merge
+
+        found = list(self._found())
+        meter = _Meter([path.stat().st_size for path in found])
+        for place, path in enumerate(found):
+            try:
+                yield merge(_batches(path, self._reading, self._how, meter, place))
+                self.files += 1
+            except (OSError, ValueError, MemoryError) as error:
+                complain(error)
+                self.failed.append(str(path))
+
+    def _found(self) -> Iterator[Path]:
+        from compactwire.analysis.sources import files
+
+        for path in self._paths:
+            try:
+                yield from files(path, self._reading)
+            except (OSError, ValueError) as error:
+                complain(error)
+                self.failed.append(path)
+
+
+class _Meter:
+    """Shows the bytes that are read, on a terminal."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        from compactwire.analysis.progress import shower
+
+        self._sizes, self._show, self._start = sizes, shower(None), time.monotonic()
+
+    def at(self, place: int, part: float) -> None:
+        """Show that this part of a file is read."""
+        from compactwire.analysis import Progress
+
+        if self._show:
+            done = sum(self._sizes[:place]) + int(part * self._sizes[place])
+            passed = time.monotonic() - self._start
+            self._show(Progress(done, sum(self._sizes), passed, "bytes"))
+
+
+def _batches(
+    path: Path, reading: Reading, how: dict[str, Any], meter: _Meter, place: int
+) -> Iterator[pa.Table]:
+    from compactwire.analysis.sources import read_file, to_batch
+
+    for rows, part in read_file(path, reading):
+        yield _measured(to_batch(rows), how)
+        meter.at(place, part)
+
+
+def _measured(batch: Any, how: dict[str, Any]) -> pa.Table:
+    from compactwire.analysis import measure, summarize
+
+    return summarize(measure(batch, **how))
+
+
+def _as_json(frame: pd.DataFrame, job: _Job) -> dict[str, object]:
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    for row in rows:
+        pairs = (one.split(": ") for one in row["errors"].split(", ") if one)
+        row["errors"] = {name: int(count) for name, count in pairs}
+    return {"files": job.files, "failed_files": job.failed, "formats": rows}
+
+
+def _as_table(frame: pd.DataFrame) -> str:
+    names = [name for name in _COLUMNS if name in frame and frame[name].notna().any()]
+    names = [name for name in names if name not in _IF_ANY or frame[name].any()]
+    lines = [[_COLUMNS[name] for name in names]]
+    lines += [[_cell(name, row[name]) for name in names] for row in frame.to_dict("records")]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ""
+    for first, *rest in lines:
+        cells = [f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True)]
+        text += "  ".join([f"{first:<{widths[0]}}", *cells]) + "\n"
+    return text
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "format":
+        return one_line(value)
+    if value != value or value is None:  # NaN or NA
+        return "-"
+    if name == "price":
+        return f"{value:,.4g}"
+    return f"{value:.1%}" if isinstance(value, float) else f"{value:,}"

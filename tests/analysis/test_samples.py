@@ -1,0 +1,85 @@
+"""`sample`, `merge_samples`: the same sample, and the same dictionary, from any partitioning."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import compactwire as cw
+from compactwire import analysis
+from compactwire.analysis.extra import need
+
+pa = need("pyarrow", "")
+SHORT = st.lists(st.text(st.sampled_from("abcé語"), max_size=4) | st.none(), max_size=60)
+
+
+def column(texts: list[str | None]) -> Any:
+    return pa.array(texts, pa.string())
+
+
+def texts(table: Any) -> list[str]:
+    found: list[str] = table["text"].to_pylist()
+    return found
+
+
+@given(SHORT, st.integers(1, 30), st.none() | st.integers(1, 80), st.randoms(use_true_random=False))
+def test_any_partitioning_in_any_order_gives_an_equal_sample(
+    given_texts: list[str | None], k: int, max_bytes: int | None, chance: random.Random
+) -> None:
+    whole = analysis.sample(column(given_texts), k, max_bytes=max_bytes)
+    shuffled = chance.sample(given_texts, len(given_texts))
+    cuts = sorted(chance.choices(range(len(shuffled) + 1), k=5))
+    parts = [
+        analysis.sample(column(shuffled[start:end]), k, max_bytes=max_bytes)
+        for start, end in zip([0, *cuts], [*cuts, len(shuffled)], strict=True)
+    ]
+    assert analysis.merge_samples(parts, k, max_bytes=max_bytes).equals(whole)
+    first = analysis.merge_samples(parts[:2], k, max_bytes=max_bytes)
+    assert analysis.merge_samples([*parts[2:], first], k, max_bytes=max_bytes).equals(whole)
+
+
+def test_a_sample_is_of_distinct_texts_and_depends_on_the_seed() -> None:
+    many = column([f"text {n % 100}" for n in range(1000)])
+    found = [texts(analysis.sample(many, 20, seed=seed)) for seed in (0, 0, 1)]
+    assert found[0] == found[1] != found[2]
+    assert len(set(found[0])) == 20
+    assert texts(analysis.sample(many, 5)) == found[0][:5]
+
+
+def test_a_sample_ends_where_its_bytes_are_reached() -> None:
+    many = column([f"{n:03}" for n in range(500)])
+    assert len(texts(analysis.sample(many, 500, max_bytes=30))) == 10
+    assert len(texts(analysis.sample(many, 500, max_bytes=31))) == 11
+
+
+def test_a_text_is_held_out_or_in_the_sample() -> None:
+    many = [f"text {n}" for n in range(2000)]
+    batches = analysis.held_out(column([*many]))
+    out = [text for batch in batches for text in batch["text"].to_pylist()]
+    assert 130 < len(out) < 280
+    assert {*texts(analysis.sample(column([*many]), 2000))} == {*many} - {*out}
+    assert len(texts(analysis.sample(column([*many]), 2000, hold_out=False))) == 2000
+
+
+def test_one_dictionary_from_one_part_and_from_eight() -> None:
+    many: list[str | None] = [
+        f"Sensor {n} reports {n * 7 % 50} degrees in hall {n % 9}.\n" * 3 for n in range(1200)
+    ]
+    whole = analysis.sample(column(many), 600)
+    parts = [analysis.sample(column(many[n::8]), 600) for n in (3, 1, 7, 0, 2, 6, 5, 4)]
+    merged = analysis.merge_samples(parts, 600)
+    made = [
+        cw.Dictionary.train(texts(one), size=2000, time=0).to_bytes() for one in (whole, merged)
+    ]
+    assert made[0] == made[1]
+
+
+def test_what_is_no_sample_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"no column 'key': pass the result of sample\(\)"):
+        analysis.merge_samples([pa.table({"text": ["a"]})], 5)
+    with pytest.raises(TypeError, match=r"that sample\(\) returned, not list"):
+        analysis.merge_samples([["a"]], 5)  # type: ignore[list-item]

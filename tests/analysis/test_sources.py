@@ -1,0 +1,131 @@
+"""`batches`: files and columns in parts, and hostile files."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactwire import CompactWireError, analysis
+from compactwire.analysis.extra import need
+
+pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
+
+
+def read(source: Any, **options: Any) -> list[tuple[str | None, str | None]]:
+    """The rows of a source: text and error."""
+    found = [batch.to_pydict() for batch in analysis.batches(source, **options)]
+    return [pair for one in found for pair in zip(one["text"], one["error"], strict=True)]
+
+
+def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "lines.ndjson").write_bytes(b'{"a":1}\n\n[2]')
+    (tmp_path / "a.md").write_bytes(b"An answer.\n")
+    (tmp_path / "c.json").write_bytes(b'{"pretty":\n 1}')
+    (tmp_path / "d.parquet").write_bytes(b"")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / ".hidden.md").write_bytes(b"hidden")
+    parquet.write_table(pa.table({"n": [1, 2]}), tmp_path / "d.parquet")
+    texts = ["An answer.\n", '{"a":1}', "[2]", '{"pretty":\n 1}', '{"n":1}', '{"n":2}']
+    assert read(tmp_path) == [(text, None) for text in texts]
+    assert read(str(tmp_path / "**" / "*.ndjson")) == [('{"a":1}', None), ("[2]", None)]
+    assert read([tmp_path / "c.json", tmp_path / "a.md"])[1] == ("An answer.\n", None)
+
+
+def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'"x"\n' * 100)
+    assert [one.num_rows for one in analysis.batches(path, rows=40)] == [40, 40, 20]
+    column = pa.array(["y" * (3 << 20)] * 5)
+    assert [one.num_rows for one in analysis.batches(column)] == [2, 2, 1]
+    path.write_bytes((b'"' + b"x" * (5 << 20) + b'"\n') * 4)
+    assert max(one.num_rows for one in analysis.batches(path)) == 2
+
+
+def test_a_member_of_each_line_is_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = ['{"t":"x"}', "{}", '{"t":null}', '{"t":5}', "[1]", "{", '{"t":"\\ud800"}']
+    path.write_text("\n".join(lines), encoding="utf-8")
+    errors = ["TypeError", "TypeError", "JSONDecodeError", "UnicodeEncodeError"]
+    nothing = [(None, None)] * 2
+    assert read(path, column="t") == [("x", None), *nothing, *((None, error) for error in errors)]
+
+
+def test_a_line_of_100_megabytes_is_skipped_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with path.open("wb") as file:
+        file.write(b'"before"\n"')
+        for _ in range(100):
+            file.write(b"x" * 1_000_000)
+        file.write(b'"\n"after"\n')
+    tracemalloc.start()
+    found = read(path, max_row=1 << 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == [('"before"', None), (None, "RowTooLarge"), ('"after"', None)]
+    assert peak < 8 << 20
+    summary = analysis.summarize(analysis.measure(analysis.batches(path), formats=["json"]))
+    line = analysis.report(summary).iloc[0]
+    assert (line["inputs"], line["failed"], line["errors"]) == (3, 1, "RowTooLarge: 1")
+
+
+def test_a_row_in_another_encoding_is_counted_and_a_file_in_one_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes('"ok"\n"Köln"\n'.encode("latin-1"))
+    assert read(path) == [('"ok"', None), (None, "UnicodeDecodeError")]
+    path.with_name("b.md").write_bytes(b"\xff\xfea\x00")
+    assert read(path.with_name("b.md")) == [(None, "UnicodeDecodeError")]
+    for encoding in ("utf-16", "utf-32"):
+        path.write_bytes('"ok"\n'.encode(encoding))
+        with pytest.raises(CompactWireError, match=r"a\.jsonl: the text is UTF-16 or UTF-32"):
+            read(path)
+
+
+def test_a_broken_parquet_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"t": [f"text {n}" * 20 for n in range(5_000)]}), path)
+    whole = path.read_bytes()
+    middle = bytearray(whole)
+    middle[len(whole) // 3 : len(whole) // 2] = bytes(len(whole) // 2 - len(whole) // 3)
+    for data in (b"", b"PAR1", whole[:-9], whole[9:], b"PAR1" + b"\xff" * 40 + b"PAR1", middle):
+        path.write_bytes(data)
+        with pytest.raises(CompactWireError, match=r"a\.parquet: invalid Parquet: \S"):
+            read(path)
+
+
+def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"id": [1], "text": ["x"]})
+    parquet.write_table(table, path)
+    for source in (path, table):
+        with pytest.raises(ValueError, match="expected one column 'txt'; the columns are 'id', "):
+            read(source, column="txt")
+    with pytest.raises(ValueError, match="'text' is of a table; the source is a column of string"):
+        read(table["text"], column="text")
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"a\.csv: cannot read a file with the suffix '\.csv'"):
+        read(tmp_path / "a.csv")
+    assert read(tmp_path / "a.csv", kind="text") == [("a,b\n1,2\n", None)]
+    with pytest.raises(FileNotFoundError, match="to measure a text, put it into a column"):
+        read("The answer is 42.")
+    with pytest.raises(ValueError, match="no file matches"):
+        read(str(tmp_path / "*.json"))
+    with pytest.raises(ValueError, match="no file to read in"):
+        read(tmp_path)
+    for source in (5, {"a": 1}, b"text"):
+        with pytest.raises(TypeError, match=f"cannot read rows of a {type(source).__name__}"):
+            read(source)
+
+
+def test_the_kind_of_rows_survives_batches() -> None:
+    column = pa.array([json.dumps({"id": n}) for n in range(3)])
+    for kind, name in (("json", "gcf"), ("text", "dsl")):
+        (batch,) = analysis.batches(column, kind=kind)  # type: ignore[arg-type]
+        assert name in set(analysis.measure(batch)["format"].to_pylist())

@@ -1,0 +1,203 @@
+"""`compactwire analyze`, and `compactwire train` on a sample."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import analysis
+from compactwire.analysis.extra import need
+from compactwire.cli import main
+
+pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
+TEXTS = [f"Sensor {n} reports {n * 7 % 50} degrees in hall {n % 9}.\n" * 3 for n in range(900)]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A folder with the same texts as lines and as a table."""
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    lines = [json.dumps({"id": n, "text": text}) for n, text in enumerate(TEXTS[:300])]
+    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    rest = TEXTS[300:]
+    parquet.write_table(pa.table({"id": range(600), "text": rest}), folder / "b.parquet")
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([*map(str, arguments)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_figures_are_those_of_the_functions(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "analyze", lake, "--column", "text", "--json", "--price", 2)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert (found["files"], found["failed_files"]) == (2, [])
+    frame = analysis.report(analysis.summarize(analysis.measure(pa.array(TEXTS))), price=2)
+    expected = json.loads(frame.to_json(orient="records", double_precision=15))
+    for line, other in zip(found["formats"], expected, strict=True):
+        assert line.pop("errors") == {}
+        assert other.pop("errors") == ""
+        assert line == pytest.approx(other)
+
+
+def test_the_table_has_a_line_per_format(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--column", "text", "--format", "dsl", "--format", "zstd", "--tokenizer", "none")
+    code, out, _ = run(capsys, "analyze", lake / "*.jsonl", *arguments)
+    head, *lines = out.splitlines()
+    assert (code, head.split()) == (
+        0,
+        ["format", "rows", "bytes", "of", "JSON", "p05", "p50", "p95"],
+    )
+    assert [line.split()[:2] for line in lines] == [["dsl", "300"], ["zstd", "300"]]
+
+
+def test_rows_that_fail_are_counted_and_do_not_end_the_job(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (lake / "a.jsonl").open("ab") as file:
+        file.write(b'\n{"id":1,"id":2}\n{\n\xff\n')
+    code, out, err = run(
+        capsys, "analyze", lake, "--format", "gcf", "--tokenizer", "none", "--json"
+    )
+    assert code == 0
+    (line,) = json.loads(out)["formats"]
+    errors = {"DuplicateKeyError": 1, "JSONDecodeError": 1, "UnicodeDecodeError": 1}
+    assert (line["inputs"], line["failed"], line["errors"]) == (903, 3, errors)
+    assert err.startswith("compactwire: rows that failed in gcf: DuplicateKeyError: 1, ")
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_measured(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (lake / "c.parquet").write_bytes((lake / "b.parquet").read_bytes()[:-50])
+    paths = (lake, lake / "nowhere")
+    code, out, err = run(capsys, "analyze", *paths, "--column", "text", "--format", "dsl", "--json")
+    found = json.loads(out)
+    assert (code, found["files"]) == (1, 2)
+    assert found["formats"][0]["inputs"] == 900
+    failed = [str(lake / "nowhere"), str(lake / "c.parquet")]
+    assert found["failed_files"] == failed
+    assert err.count("\n") == 3
+    assert all(name in err for name in failed)
+    assert err.endswith("compactwire: 2 of 4 files failed\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--tokenizer", "gpt-0"], "unknown tokenizer 'gpt-0'"),
+        (["--token-fraction", "2"], "token_fraction must be from 0 to 1"),
+        (["--format", "morse"], "unknown format 'morse'"),
+        (["--price", "-1"], "price must be 0 or more"),
+    ],
+)
+def test_an_invalid_option_is_an_error_before_reading(
+    option: list[str], message: str, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "analyze", lake, *option)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+
+
+def test_without_the_extra_it_is_named() -> None:
+    code = "import sys; sys.modules['pyarrow'] = None\nfrom compactwire.cli import main\n"
+    child = subprocess.run(
+        [sys.executable, "-c", code + "sys.exit(main(['analyze', '.']))"],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    message = (
+        "compactwire: error: compactwire.analysis needs pyarrow: pip install 'compactwire[anal"
+    )
+    assert (child.returncode, child.stdout) == (1, "")
+    assert child.stderr.startswith(message)
+
+
+TRAIN = ("--size", 2000, "--time", 0)
+
+
+def train(capsys: Any, out: Path, *arguments: object) -> tuple[int, str]:
+    code, _, err = run(capsys, "train", *arguments, *TRAIN, "-o", out)
+    return code, err
+
+
+def test_train_makes_the_dictionary_of_a_merged_sample(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert train(capsys, out, lake, "--column", "text", "--held-out", "--sample", 30_000)[0] == 0
+    limit = {"max_bytes": 30_000}
+    parts = [analysis.sample(pa.array(TEXTS[n::5]), 900, **limit) for n in range(5)]
+    texts = analysis.merge_samples(parts, 900, **limit)["text"].to_pylist()
+    made = cw.Dictionary.train(texts, size=2000, time=0)
+    assert out.read_bytes() == made.to_bytes()
+    assert made.samples < 400
+
+
+def test_held_out_prints_three_figures(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    code, err = train(capsys, out, lake, "--column", "text", "--held-out")
+    first, *figures, last = err.splitlines()
+    batches = list(analysis.held_out(pa.array(TEXTS)))
+    assert first == f"held out: {sum(one.num_rows for one in batches)} texts"
+    expected = {
+        "this dictionary": {"format": "dictionary", "dictionary": cw.Dictionary.load(out)},
+        "built-in": {"format": "dictionary"},
+        "plain zstd": {"format": "zstd"},
+    }
+    held = [text for batch in batches for text in batch["text"].to_pylist()]
+    for line, (name, how) in zip(figures, expected.items(), strict=True):
+        size = sum(len(cw.encode(cw.Response(text), **how)) for text in held)
+        assert line.split("held out: ")[1].startswith(f"{name:<15} {size:>14,} bytes ")
+    assert code == 0
+    assert last.startswith(f"{out}: dictionary ")
+
+
+def test_a_dictionary_that_is_no_better_is_not_saved_unless_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    data = tmp_path / "a.jsonl"
+    # Random digits: no dictionary helps, and that of the caller has a longer name in the message.
+    lines = [json.dumps(f"{pow(7, n, 10**40):040}") for n in range(1, 400)]
+    data.write_text("\n".join(lines), encoding="utf-8")
+    code, err = train(capsys, out, data, "--held-out")
+    assert (code, out.exists()) == (1, False)
+    assert err.endswith(
+        "not saved: the held-out texts are no smaller than with the built-in dictionary;"
+        " --always-save saves it\n"
+    )
+    assert train(capsys, out, data, "--held-out", "--always-save")[0] == 0
+    assert out.exists()
+
+
+def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (lake / "a.jsonl").open("ab") as file:
+        file.write(b'\n{"text":5}\n{\n')
+    code, err = train(capsys, tmp_path / "out", lake, "--column", "text", "--sample", 50_000)
+    assert code == 0
+    line = "compactwire: rows that cannot be read are left out: JSONDecodeError: 1, TypeError: 1\n"
+    assert err.startswith(line)
+
+
+def test_options_of_a_sample_need_one(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, err = train(capsys, tmp_path / "out", lake, "--column", "text")
+    assert code == 1
+    assert "--column needs --sample or --held-out" in err
