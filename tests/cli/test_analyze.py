@@ -14,6 +14,7 @@ import compactwire as cw
 from compactwire import analysis
 from compactwire.analysis.extra import need
 from compactwire.cli import main
+from tests.strategies.analysis import ANSWERS
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
 TEXTS = [f"Sensor {n} reports {n * 7 % 50} degrees in hall {n % 9}.\n" * 3 for n in range(900)]
@@ -68,9 +69,8 @@ def test_rows_that_fail_are_counted_and_do_not_end_the_job(
 ) -> None:
     with (lake / "a.jsonl").open("ab") as file:
         file.write(b'\n{"id":1,"id":2}\n{\n\xff\n')
-    code, out, err = run(
-        capsys, "analyze", lake, "--format", "gcf", "--tokenizer", "none", "--json"
-    )
+    arguments = ("--format", "gcf", "--tokenizer", "none", "--json")
+    code, out, err = run(capsys, "analyze", lake, *arguments)
     assert code == 0
     (line,) = json.loads(out)["formats"]
     errors = {"DuplicateKeyError": 1, "JSONDecodeError": 1, "UnicodeDecodeError": 1}
@@ -171,9 +171,8 @@ def test_a_dictionary_that_is_no_better_is_not_saved_unless_asked(
 ) -> None:
     out = tmp_path / "out"
     data = tmp_path / "a.jsonl"
-    # Random digits: no dictionary helps, and that of the caller has a longer name in the message.
-    lines = [json.dumps(f"{pow(7, n, 10**40):040}") for n in range(1, 400)]
-    data.write_text("\n".join(lines), encoding="utf-8")
+    # Texts of the kind that the built-in dictionary is made for.
+    data.write_text("\n".join(map(json.dumps, ANSWERS)), encoding="utf-8")
     code, err = train(capsys, out, data, "--held-out")
     assert (code, out.exists()) == (1, False)
     assert err.endswith(
