@@ -15,7 +15,7 @@ COLUMNS = ["reader", "inputs", "bytes", "of JSON", "tokens", "of JSON", "write",
 def page(folder: str, *, quick: bool) -> str:
     """Render the figures of each format for the files of a folder, by kind of input."""
     corpus = analysis.read_corpus(folder)
-    frame = analysis.compare(corpus, seconds=0.001 if quick else 0.01)
+    frame = analysis.compare(corpus, seconds=0.1 if quick else 20)
     parts = [f"# {folder}", f"{len(corpus)} files; tokens are those of {frame.attrs['tokenizer']}."]
     for kind, rows in frame.groupby("kind", sort=False):
         parts += [f"## {kind}", table(["format", *COLUMNS], list(lines(rows)), text_columns=2)]

@@ -73,3 +73,13 @@ def test_advice_names_formats_that_do_not_carry_every_input() -> None:
     assert "Left out, because they do not return all inputs: gcf (1 of 2)" in advice.why
     with pytest.raises(ValueError, match="no format for models"):
         analysis.recommend({"a": 1}, "tokens", formats=["zstd"], seconds=0)
+
+
+def test_a_notebook_shows_the_advice_as_a_table() -> None:
+    odd = analysis.Candidate("<b>", json.dumps, json.loads)
+    advice = analysis.recommend(ROWS, formats=["gcf", odd], seconds=0)
+    html = advice._repr_html_()
+    assert html.startswith("<p><b>Recommendation for tokens: gcf</b></p>")
+    assert html.count("<tr>") == 3
+    assert "<td>&lt;b&gt;</td>" in html
+    assert f"<td>{advice.figures[0].tokens:,}</td>" in html

@@ -9,7 +9,11 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["", ".advice", ".candidates", ".comparison", ".corpus", ".tokens", ".turns"]
+    "module",
+    [
+        *("", ".advice", ".candidates", ".comparison", ".corpus", ".rows", ".samples", ".sources"),
+        *(".summary", ".tokens", ".turns"),
+    ],
 )
 def test_docstring_examples_give_the_output_shown(module: str) -> None:
     result = doctest.testmod(importlib.import_module("compactwire.analysis" + module))

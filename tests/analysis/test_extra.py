@@ -13,6 +13,11 @@ import pytest
     [
         ("bpe_openai", "analysis.count_tokens('x')"),
         ("pandas", "analysis.compare('x')"),
+        ("pandas", "analysis.report(analysis.merge([]))"),
+        ("pyarrow", "analysis.measure([])"),
+        ("pyarrow", "analysis.merge([])"),
+        ("pyarrow", "analysis.sample([], 1)"),
+        ("bpe_openai", "analysis.measure([])"),
         ("pandas", "analysis.compare_sessions([{'role': 'user', 'content': 'x'}])"),
         ("matplotlib", "analysis.plot(analysis.compare('x', seconds=0))"),
     ],
@@ -28,6 +33,6 @@ def test_a_missing_extra_is_named_in_the_error(module: str, call: str) -> None:
 
 def test_importing_the_analysis_loads_no_optional_package() -> None:
     code = "import sys, compactwire.analysis as _\n"
-    code += "print({'pandas', 'matplotlib', 'bpe_openai'} & {*sys.modules})"
+    code += "print({'pandas', 'matplotlib', 'bpe_openai', 'pyarrow'} & {*sys.modules})"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert child.stdout == "set()\n"

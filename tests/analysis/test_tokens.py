@@ -52,3 +52,32 @@ def test_an_unknown_tokenizer_error_lists_the_known_ones() -> None:
 def test_a_tokenizer_with_a_missing_package_is_an_error_in_one_line() -> None:
     with pytest.raises(ValueError, match="bpe-openai cannot load 'p50k_base'"):
         analysis.count_tokens("x", "p50k_base")
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding"),
+    [
+        ("gpt-4o", "o200k_base"),
+        ("gpt-4o-mini-2024-07-18", "o200k_base"),
+        ("gpt-4.1-nano", "o200k_base"),
+        ("gpt-5", "o200k_base"),
+        ("o3", "o200k_base"),
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("gpt-3.5-turbo-0125", "cl100k_base"),
+        ("voyage-3-large", "voyage3_base"),
+    ],
+)
+def test_a_model_has_the_tokens_of_its_encoding(model: str, encoding: str) -> None:
+    text = "Wörter, 語 and 12345 numbers: don't() 🤖"
+    assert analysis.count_tokens(text, model) == analysis.count_tokens(text, encoding)
+    counts = {analysis.count_tokens(text, one) for one in ("o200k_base", "cl100k_base")}
+    assert len(counts) == 2, "a text that tells the encodings apart"
+
+
+def test_a_model_without_a_published_tokenizer_is_an_error_that_says_so() -> None:
+    with pytest.raises(ValueError, match=r"'claude-opus-4' is not published: pass a function"):
+        analysis.count_tokens("x", "claude-opus-4")
+    for name in ("gpt-4x", "o30", "gpt-0"):
+        with pytest.raises(ValueError, match=r"expected one of .*, or a model: .*gpt-4o"):
+            analysis.count_tokens("x", name)

@@ -110,11 +110,9 @@ def test_the_exception_of_a_worker_is_ours_with_its_row(client: Any) -> None:
     with pytest.raises(cw.DecodeError) as caught:
         client.submit(decode, wires).result()
     assert caught.value.row == 7
-    try:
+    with pytest.raises(type(caught.value)) as expected:
         cw.decode(wires[7])
-    except cw.DecodeError as error:
-        assert type(caught.value) is type(error)
-        assert str(caught.value) == str(error)
+    assert str(caught.value) == str(expected.value)
 
 
 def test_a_worker_of_one_thread_uses_one(client: Any) -> None:

@@ -78,15 +78,14 @@ def test_a_recipe_gives_the_values_of_the_loop(engine: str) -> None:
     assert list(ENGINES[engine]()) == looped()
 
 
-def test_a_bad_row_is_named_by_every_engine() -> None:
+def test_the_class_of_an_error_is_seen_in_every_engine() -> None:
     wires: list[str] = [cw.encode(cw.Response("x"), format="zstd")] * 50
     wires[31] = "Z!"
     decode = pl.col("wire").map_batches(
-        lambda s: pl.Series(arrow.decode(s)), return_dtype=pl.Struct
+        lambda series: pl.Series(arrow.decode(series)), return_dtype=pl.Struct
     )
-    with pytest.raises(Exception, match=r"row 31") as caught:
+    with pytest.raises(cw.InvalidBase85Length, match="leaves one over"):
         pl.DataFrame({"wire": wires}).select(decode)
-    assert isinstance(caught.value, cw.DecodeError) or "InvalidFormat" in str(caught.value)
     con = duckdb.connect()
     con.create_function(
         "cw_result",
@@ -94,7 +93,7 @@ def test_a_bad_row_is_named_by_every_engine() -> None:
         ["VARCHAR"], "VARCHAR", type="arrow", null_handling="special",
     )  # fmt: skip
     con.register("wires", pa.table({"wire": wires}))
-    with pytest.raises(duckdb.InvalidInputException, match="row 31"):
+    with pytest.raises(duckdb.InvalidInputException, match="InvalidBase85Length: .*leaves one"):
         con.sql("select cw_result(wire) from wires").fetchall()
 
 
@@ -125,17 +124,13 @@ def test_the_totals_of_every_engine_are_those_of_the_loop() -> None:
     ]
     assert len(found) > 1
     assert analysis.merge(found).equals(whole)
-    # The totals of the recipe for encoding, of the format that `encode` chooses, are of these texts.
-    sizes = [len(wire.encode()) for wire in looped() if wire is not None]
-    rows = {
-        (row["format"], row["what"]): row
-        for row in whole.group_by(["format", "what"])
-        .aggregate([("count", "sum"), ("total", "sum")])
-        .to_pylist()
-    }
-    assert {wire[:4] for wire in looped() if wire} == {"RES|"}
-    assert rows["dsl", "bytes"]["total_sum"] == sum(sizes)
-    assert rows["dsl", "inputs"]["count_sum"] == len(sizes)
+    # What the recipes for encoding write has the same bytes, row by row and in all.
+    wires = [wire for wire in looped() if wire is not None]
+    assert all(wire.startswith("RES|") for wire in wires)
+    sums = whole.group_by(["format", "what"]).aggregate([("count", "sum"), ("total", "sum")])
+    found = {(row["format"], row["what"]): row for row in sums.to_pylist()}
+    assert found["dsl", "bytes"]["total_sum"] == sum(len(wire.encode()) for wire in wires)
+    assert found["dsl", "inputs"]["count_sum"] == len(wires)
 
 
 def test_group_by_of_an_engine_merges_as_merge_does() -> None:
