@@ -13,7 +13,7 @@ import pytest
     [
         ("bpe_openai", "analysis.count_tokens('x')"),
         ("pandas", "analysis.compare('x')"),
-        ("pandas", "analysis.report(analysis.merge([]))"),
+        ("pandas", "analysis.report(None)"),
         ("pyarrow", "analysis.measure([])"),
         ("pyarrow", "analysis.merge([])"),
         ("pyarrow", "analysis.sample([], 1)"),
