@@ -218,3 +218,10 @@ def test_a_price_is_that_of_the_tokens() -> None:
 def test_bytes_and_tokens_are_printed_first() -> None:
     shown = repr(analysis.compare("The answer is 42.", seconds=0)).splitlines()[0]
     assert re.match(r"\s+format\s+bytes\s+tokens\s", shown)
+
+
+def test_an_input_that_takes_longer_than_what_is_left_is_not_timed() -> None:
+    budget = timing.Budget(0.02, 3)
+    assert budget.spend([lambda: None], 1e-6)
+    assert budget.spend([lambda: None], 10.0) is None
+    assert budget.spend([lambda: None], 1e-6)
