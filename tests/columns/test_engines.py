@@ -93,7 +93,7 @@ def test_the_class_of_an_error_is_seen_in_every_engine() -> None:
         ["VARCHAR"], "VARCHAR", type="arrow", null_handling="special",
     )  # fmt: skip
     con.register("wires", pa.table({"wire": wires}))
-    with pytest.raises(duckdb.InvalidInputException, match="InvalidBase85Length: .*leaves one"):
+    with pytest.raises(duckdb.InvalidInputException, match=r"InvalidBase85Length: .*leaves one"):
         con.sql("select cw_result(wire) from wires").fetchall()
 
 
