@@ -198,7 +198,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
     "cli._forms": {"", "cli._rows", "cli._shell", "analysis.candidates"},
-    "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measure"},
+    "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measured"},
     "cli.completion": {"cli._shell"},
     "cli.conformance": {"", "cli._shell", "conformance"},
     "cli._output": set(),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from ..analysis.measure import Measured
+    from ..analysis.measured import Measured
     from ._forms import Input
     from ._shell import Commands
 
@@ -89,7 +89,7 @@ def _measure(
     path: str, args: argparse.Namespace, count: Callable[[str], int], tokenizer: str
 ) -> Sheet:
     # Only this command needs the modules of the analysis.
-    from ..analysis.measure import measure
+    from ..analysis.measured import measure
     from ._forms import forms, read_input
 
     given = read_input(path, args.input, args.max_input)
