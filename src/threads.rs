@@ -4,8 +4,11 @@
 //! forever. Invariant: the results are those of a sequential loop, and the error is that of the first
 //! item that fails.
 
+use crate::interrupt::{self, Stopped};
+use std::cell::RefCell;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 /// The maximum number of threads; more would only wait for the disk or the memory.
@@ -30,8 +33,8 @@ fn limit(value: &str) -> Option<usize> {
 }
 
 /// Applies `work` to each item, on at most `threads` threads including the calling one. Calls `tick` on the
-/// calling thread with the number of items done. If `tick` or `work` unwinds there, the other threads begin
-/// no further item.
+/// calling thread with the number of items done. If `tick` or `work` unwinds there, the other threads stop at
+/// their next poll.
 pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
     threads: usize,
@@ -46,21 +49,40 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
         next: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
         failed: AtomicUsize::new(items.len()),
+        stop: Arc::default(),
     };
+    let mut lost = None;
     let mut done = thread::scope(|scope| {
         let helpers: Vec<_> =
             (1..threads).map_while(|_| helper(scope, &queue, items, &work)).collect();
         let mut done = StopOnUnwind(&queue).run(items, &work, tick);
         for helper in helpers {
-            done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            match helper.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+                Ok(more) => done.extend(more),
+                // A thread stops when the call is stopped, which has unwound this one, or without memory.
+                Err(stopped) => lost = Some(stopped),
+            }
         }
         done
     });
+    if lost.is_some() {
+        resume_unwind(Box::new(Stopped::NoMemory));
+    }
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }
 
 type Done<R, E> = Vec<(usize, Result<R, E>)>;
+
+thread_local! {
+    /// Set when the call that this thread works for is stopped.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// The check of the other threads, see [`interrupt::run`].
+fn is_stopped() -> bool {
+    STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)))
+}
 
 /// Starts another thread. Returns `None` if the system cannot start one; the existing threads then process
 /// all items.
@@ -69,8 +91,12 @@ fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
     queue: &'env Queue,
     items: &'env [T],
     work: &'env (impl Fn(&T) -> Result<R, E> + Sync),
-) -> Option<ScopedJoinHandle<'scope, Done<R, E>>> {
-    thread::Builder::new().spawn_scoped(scope, move || queue.run(items, work, &mut |_| ())).ok()
+) -> Option<ScopedJoinHandle<'scope, Result<Done<R, E>, Stopped>>> {
+    let run = move || {
+        STOP.set(Some(Arc::clone(&queue.stop)));
+        interrupt::run(is_stopped, || queue.run(items, work, &mut |_| ()))
+    };
+    thread::Builder::new().spawn_scoped(scope, run).ok()
 }
 
 /// The queue as the calling thread works on it.
@@ -91,6 +117,7 @@ impl Drop for StopOnUnwind<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.next.store(usize::MAX / 2, Ordering::Relaxed);
+            self.0.stop.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -101,6 +128,8 @@ struct Queue {
     /// The first item that has failed so far. Items are taken in order, so that all items before it
     /// will be finished, and later ones need not be started.
     failed: AtomicUsize,
+    /// Whether the calling thread unwinds.
+    stop: Arc<AtomicBool>,
 }
 
 impl Queue {
@@ -192,6 +221,37 @@ mod tests {
         let tick = std::panic::AssertUnwindSafe(|| try_map(&items, 2, &mut tick, work));
         assert!(std::panic::catch_unwind(tick).is_err());
         assert!(done.load(Ordering::Relaxed) < items.len());
+    }
+
+    #[test]
+    fn other_threads_stop_within_an_item() {
+        let both = Barrier::new(2);
+        let caller = thread::current().id();
+        let work = |_: &()| {
+            both.wait();
+            while thread::current().id() != caller {
+                interrupt::poll();
+            }
+            Ok::<_, ()>(())
+        };
+        let mut tick = |_| resume_unwind(Box::new("stop"));
+        let call = std::panic::AssertUnwindSafe(|| try_map(&[(), ()], 2, &mut tick, work));
+        assert!(std::panic::catch_unwind(call).is_err());
+    }
+
+    #[test]
+    fn too_little_memory_in_another_thread_ends_the_call() {
+        let both = Barrier::new(2);
+        let caller = thread::current().id();
+        let work = |_: &()| {
+            both.wait();
+            if thread::current().id() != caller {
+                interrupt::out_of_memory();
+            }
+            Ok::<_, ()>(())
+        };
+        let call = || try_map(&[(), ()], 2, &mut |_| (), work);
+        assert_eq!(interrupt::run(|| false, call), Err(Stopped::NoMemory));
     }
 
     #[test]

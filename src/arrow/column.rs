@@ -1,14 +1,16 @@
-//! A column: chunks of one Arrow type, and its exchange over the Arrow C data and stream interfaces.
+//! A column: chunks of one Arrow type, and its export over the Arrow C data and stream interfaces.
 //!
 //! Invariant: the buffers of a column agree with its type: offsets are in order and within their buffers,
-//! texts are UTF-8. The producer's pointers and the sizes of its buffers cannot be checked.
+//! texts are UTF-8. `import` checks this for columns of other producers.
 //!
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html`.
 
+use super::cells::{self, Cells, Shape};
 use super::error::Error;
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{Array, ArrayReader, ArrayRef, make_array, new_empty_array};
+use super::import;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field, FieldRef};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,49 +23,45 @@ pub struct Column {
     field: FieldRef,
     chunks: Vec<ArrayRef>,
     failed: usize,
+    /// How the chunks were built, if they can be joined.
+    shape: Option<Shape>,
 }
 
 impl Column {
-    pub(super) fn new(field: FieldRef, chunks: Vec<ArrayRef>, failed: usize) -> Self {
-        Self { field, chunks, failed }
+    pub(super) fn new(field: FieldRef, chunks: Vec<ArrayRef>) -> Self {
+        Self { field, chunks, failed: 0, shape: None }
     }
 
-    /// Reads a producer's stream to its end and checks its buffers.
+    /// The result of a function.
+    pub(super) fn result(shape: Shape, chunks: Vec<ArrayRef>, failed: usize) -> Self {
+        Self { field: shape.field(), chunks, failed, shape: Some(shape) }
+    }
+
+    /// Reads a producer's stream to its end and checks its arrays.
     ///
     /// # Errors
-    /// [`Error::Stream`] if the producer fails, or its buffers contradict the type.
+    /// [`Error::Stream`] if the producer fails, or an array contradicts the type.
     pub fn from_stream(stream: FFI_ArrowArrayStream) -> Result<Self, Error> {
-        checked(|| {
-            let reader = ArrayStreamReader::try_new(stream)?;
-            let field = Arc::clone(reader.field());
-            let mut chunks = Vec::new();
-            for chunk in reader {
-                let chunk = chunk?;
-                chunk.to_data().validate_full()?;
-                crate::memory::push(&mut chunks, chunk);
-                crate::interrupt::poll();
-            }
-            Ok(Self { field, chunks, failed: 0 })
-        })
+        let (field, chunks) = checked(|| import::stream(stream))?;
+        Ok(Self { field, chunks, failed: 0, shape: None })
     }
 
-    /// Takes a producer's array and checks its buffers.
+    /// Takes a producer's array and checks it.
     ///
     /// # Errors
-    /// [`Error::Stream`] if the buffers contradict the type.
+    /// [`Error::Stream`] if the array contradicts the type.
     ///
     /// # Safety
-    /// The array and its schema agree with the Arrow C data interface, and with each other.
+    /// The array and its schema agree with the Arrow C data interface.
+    #[expect(clippy::needless_pass_by_value, reason = "the schema is released at the end")]
     pub unsafe fn from_array(
         array: FFI_ArrowArray,
-        schema: &FFI_ArrowSchema,
+        schema: FFI_ArrowSchema,
     ) -> Result<Self, Error> {
         checked(|| {
-            let field = Arc::new(Field::try_from(schema)?);
-            // SAFETY: by the promise of the caller.
-            let data = unsafe { from_ffi_and_data_type(array, field.data_type().clone()) }?;
-            data.validate_full()?;
-            Ok(Self { field, chunks: vec![make_array(data)], failed: 0 })
+            let field = import::field(&schema)?;
+            let chunks = vec![import::array(array, field.data_type())?];
+            Ok(Self { field, chunks, failed: 0, shape: None })
         })
     }
 
@@ -72,7 +70,7 @@ impl Column {
     /// # Errors
     /// [`Error::Stream`] if it describes none.
     pub fn type_of(schema: &FFI_ArrowSchema) -> Result<DataType, Error> {
-        checked(|| Ok(DataType::try_from(schema)?))
+        checked(|| Ok(import::parsed(schema)?.data_type().clone()))
     }
 
     /// The name, type and metadata of the column.
@@ -123,13 +121,23 @@ impl Column {
         Ok(FFI_ArrowSchema::try_from(self.field())?)
     }
 
-    /// The column as one array, which shares the buffers; `None` if it has more than one chunk.
-    pub fn to_array(&self) -> Option<FFI_ArrowArray> {
-        match &*self.chunks {
-            [] => Some(FFI_ArrowArray::new(&new_empty_array(self.data_type()).to_data())),
-            [chunk] => Some(FFI_ArrowArray::new(&chunk.to_data())),
-            _ => None,
-        }
+    /// The column as one array. It shares the buffers of a single chunk; several chunks are copied. `None` if
+    /// their texts are too large for one array.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn to_array(&self) -> Result<Option<FFI_ArrowArray>, Error> {
+        let array = match (&*self.chunks, &self.shape) {
+            ([], _) => new_empty_array(self.data_type()),
+            ([chunk], _) => Arc::clone(chunk),
+            (chunks, Some(shape)) if cells::fitting(shape, chunks) == chunks.len() => {
+                let mut cells = Cells::for_parts(shape, chunks)?;
+                chunks.iter().try_for_each(|chunk| cells.append(chunk))?;
+                cells.finish()?
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(FFI_ArrowArray::new(&array.to_data())))
     }
 
     /// The column as a stream, one array for each chunk. The stream shares the buffers.

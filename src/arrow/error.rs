@@ -4,6 +4,7 @@
 //! error, a null or a part of the result.
 
 use crate::compact::{DecodeError, EncodeError};
+use crate::excerpt::excerpt;
 use crate::memory::NO_MEMORY;
 use crate::{cad, gcf};
 use arrow_schema::{ArrowError, DataType};
@@ -39,6 +40,9 @@ pub enum Error {
         /// Its error.
         failure: Failure,
     },
+    /// A table cannot be written as GCF.
+    #[error(transparent)]
+    Gcf(#[from] gcf::Error),
     /// A text of the result is larger than a column can hold.
     #[error("a text of the result has {size} bytes; a column can hold texts of at most {limit}")]
     TooLarge {
@@ -55,7 +59,12 @@ pub enum Error {
 impl Error {
     /// The column has another type than the function accepts.
     pub(super) fn unexpected(found: &DataType, expected: &str) -> Self {
-        Self::Type(format!("expected a column of {expected}, not of {found}"))
+        let advice = match found {
+            DataType::Struct(_) => "; take one column of the table",
+            _ => "",
+        };
+        let found = excerpt(&found.to_string());
+        Self::Type(format!("expected a column of {expected}, not of {found}{advice}"))
     }
 }
 
@@ -76,15 +85,18 @@ impl From<ArrowError> for Error {
 
 /// The error of one row: that of the function for one message.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
 pub enum Failure {
     /// A response cannot be encoded.
+    #[error(transparent)]
     Encode(#[from] EncodeError),
     /// A message cannot be decoded.
+    #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A GCF text or a value for one is invalid.
+    #[error(transparent)]
     Gcf(#[from] gcf::Error),
     /// A CAD text or document is invalid.
+    #[error("{error}{kept}", error = .0, kept = kept(.0))]
     Cad(#[from] cad::Error),
 }
 
@@ -112,6 +124,18 @@ impl Failure {
             Self::Cad(cad::Error::Binary(error)) => error.out_of_memory,
             Self::Cad(_) => false,
         }
+    }
+}
+
+/// How everything outside of the CAD model can be kept, which is only on request: the end of the message of
+/// an exception.
+pub const KEPT: &str =
+    " (unknown=\"keep\" keeps it, in load, loads, and to_compact with dialect 0.2)";
+
+fn kept(error: &cad::Error) -> &'static str {
+    match error {
+        cad::Error::Document(error) if error.outside_model => KEPT,
+        _ => "",
     }
 }
 

@@ -6,8 +6,8 @@
 //! # Modules
 //! | module | content |
 //! |---|---|
-//! | `column` | [`Column`], and its exchange over the Arrow C interfaces: all `unsafe` code is there |
-//! | `texts` | reads a chunk of texts of any Arrow type |
+//! | `column`, `import` | [`Column`], and its exchange over the Arrow C interfaces: all `unsafe` code is there |
+//! | `texts`, `keys` | reads a chunk of texts of any Arrow type; the indices of a dictionary |
 //! | `cells` | builds the columns of a result |
 //! | `rows` | applies a function to each row, on several threads |
 //! | `response`, `message`, `text` | the functions |
@@ -18,6 +18,8 @@
 mod cells;
 mod column;
 mod error;
+mod import;
+mod keys;
 mod loads;
 mod message;
 mod moments;
@@ -31,7 +33,7 @@ pub use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 pub use arrow_schema::DataType;
 pub use column::Column;
-pub use error::{Error, Failure, OnError};
+pub use error::{Error, Failure, KEPT, OnError};
 pub use loads::gcf_loads;
 pub use message::{Field, decode, detect, inspect};
 pub use response::{Output, encode};

@@ -41,14 +41,17 @@ impl Zone {
             [b'-', ..] => (-1, &name[1..]),
             _ => return Self::Utc,
         };
-        let number = |text: Option<&str>| text.and_then(|text| text.parse::<i32>().ok());
-        let (hours, minutes) = match digits.split_once(':') {
-            Some((hours, minutes)) => (number(Some(hours)), number(Some(minutes))),
-            None => (number(digits.get(..2)), number(digits.get(2..)).or(Some(0))),
-        };
-        match (hours, minutes) {
-            (Some(0), Some(0)) => Self::Utc,
-            (Some(hours), Some(minutes)) => Self::Offset(sign * (hours * 60 + minutes)),
+        let digits = digits.replacen(':', "", 1);
+        let digits = if digits.len() == 2 { digits + "00" } else { digits };
+        if digits.len() != 4 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            return Self::Utc;
+        }
+        let (hours, minutes) = digits.split_at(2);
+        match (hours.parse::<i32>(), minutes.parse::<i32>()) {
+            (Ok(0), Ok(0)) => Self::Utc,
+            (Ok(hours @ 0..=23), Ok(minutes @ 0..=59)) => {
+                Self::Offset(sign * (hours * 60 + minutes))
+            }
             _ => Self::Utc,
         }
     }
@@ -73,7 +76,15 @@ impl Moments {
         Some(Self { array: array.slice(0, array.len()), zone })
     }
 
-    /// The text of a row that is not null; `None` for a time outside of the years 1 to 9999.
+    /// Why a row has no text.
+    pub(super) fn invalid(&self) -> &'static str {
+        match self.array.data_type() {
+            DataType::Time32(_) | DataType::Time64(_) => "the time is not a time of day",
+            _ => "the time is not within the years 1 to 9999",
+        }
+    }
+
+    /// The text of a row that is not null; `None` for a time outside of the years 1 to 9999, or of the day.
     pub(super) fn text(&self, row: usize) -> Option<String> {
         macro_rules! value {
             ($type:ty) => {
@@ -166,5 +177,30 @@ fn without_zeros(text: String) -> String {
             "" => head.to_owned(),
             fraction => format!("{head}.{fraction}"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_offsets_of_a_day_are_offsets() {
+        for (name, zone) in [
+            ("UTC", Zone::Utc),
+            ("Europe/Berlin", Zone::Utc),
+            ("+00:00", Zone::Utc),
+            ("+05:30", Zone::Offset(330)),
+            ("-0300", Zone::Offset(-180)),
+            ("+05", Zone::Offset(300)),
+            ("+99:99", Zone::Utc),
+            ("+2147483647:0", Zone::Utc),
+            ("++5:30", Zone::Utc),
+            ("+1:-70", Zone::Utc),
+            ("+é1", Zone::Utc),
+            ("", Zone::Utc),
+        ] {
+            assert_eq!(Zone::new(name), zone, "{name}");
+        }
     }
 }

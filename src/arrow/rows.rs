@@ -20,7 +20,10 @@ use std::ops::Range;
 const PIECE: usize = 1 << 20;
 
 /// The minimum and maximum number of rows of a piece.
-const ROWS: Range<usize> = 64..65_536;
+const ROWS: Range<usize> = 1..65_536;
+
+/// A row counts as a step for each of so many bytes.
+const STEP: usize = 64;
 
 /// How a function is applied to the rows of a column.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,13 +81,14 @@ pub(super) fn map<C: Chunk>(
         let chunk = C::new(chunk)?;
         let pieces = pieces(chunk.rows(), chunk.bytes());
         let threads = most.min(threads::MAX_THREADS).min(pieces.len());
-        let work = |rows: &Range<usize>| job.piece(&chunk, rows.clone(), before);
+        let average = chunk.bytes() / chunk.rows().max(1);
+        let work = |rows: &Range<usize>| job.piece(&chunk, rows.clone(), before, average);
         let done = threads::try_map(&pieces, threads, &mut |_| poll(), work)?;
         failed += done.iter().map(|piece| piece.failed).sum::<usize>();
         join(&job.shape, done, &mut chunks)?;
         before += chunk.rows();
     }
-    Ok(Column::new(job.shape.field(), chunks, failed))
+    Ok(Column::result(job.shape, chunks, failed))
 }
 
 /// The type of the result, with the columns of [`OnError::Report`].
@@ -120,14 +124,21 @@ struct Piece {
 }
 
 impl<F> Job<F> {
-    fn piece<C>(&self, chunk: &C, rows: Range<usize>, before: usize) -> Result<Piece, Error>
+    /// Applies the function to rows of `average` bytes. `before` rows are in earlier chunks.
+    fn piece<C>(
+        &self,
+        chunk: &C,
+        rows: Range<usize>,
+        before: usize,
+        average: usize,
+    ) -> Result<Piece, Error>
     where
         F: Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
     {
         let mut cells = Cells::new(&self.shape, rows.len())?;
         let (mut parts, mut failed, mut steps) = (Vec::new(), 0, Steps::default());
         for row in rows {
-            steps.step();
+            steps.add(1 + average / STEP);
             if cells.is_full() {
                 let full = std::mem::replace(&mut cells, Cells::new(&self.shape, 0)?);
                 parts.push(full.finish()?);
@@ -209,7 +220,7 @@ mod tests {
     fn column(chunks: Vec<Vec<Option<String>>>) -> Column {
         let field = Arc::new(Field::new("", DataType::Utf8, true));
         let chunks = chunks.into_iter().map(|rows| Arc::new(StringArray::from(rows)) as ArrayRef);
-        Column::new(field, chunks.collect(), 0)
+        Column::new(field, chunks.collect())
     }
 
     /// Copies each text; fails for `bad`.

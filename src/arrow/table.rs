@@ -18,24 +18,25 @@
 
 use super::column::Column;
 use super::error::Error;
+use super::keys::Keys;
 use super::moments::Moments;
+use crate::excerpt::excerpt;
 use crate::gcf::{self, Builder, Bump, Code, EncodeOptions};
 use crate::interrupt::Steps;
+use crate::memory;
 use crate::text::output::{Memory, Output};
 use crate::walk::{Found, Look, Sink, Stop, Type, Walk};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Float16Array, LargeStringArray, StringArray, StringViewArray,
-    StructArray, downcast_dictionary_array,
+    Array, ArrayRef, Float16Array, LargeStringArray, StringArray, StringViewArray, StructArray,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Fields};
 use std::cell::Cell as Last;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -62,8 +63,8 @@ enum Kind {
     Utf8(StringArray),
     LargeUtf8(LargeStringArray),
     Utf8View(StringViewArray),
-    /// The values, and for each row the index of its value.
-    Dictionary(Vec<usize>, Box<Node>),
+    /// The index of each row, and the values.
+    Dictionary(Keys, Box<Node>),
     Struct(Struct),
     /// The elements of all rows, and for each row where its elements begin and end.
     List(Ranges, Box<Node>),
@@ -72,6 +73,9 @@ enum Kind {
     Text(Moments),
     Unsupported(DataType),
 }
+
+/// The bytes of memory for a column of a table, with its name.
+const COLUMN_SIZE: usize = 512;
 
 struct Struct {
     fields: Fields,
@@ -109,14 +113,17 @@ impl Ranges {
 
 impl Node {
     fn new(array: &dyn Array) -> Result<Self, Error> {
-        // Of a dictionary-encoded array, its null values, too.
-        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        let nulls = match array.data_type() {
+            // `Keys` knows its nulls, and some of its indices may have no value.
+            DataType::Dictionary(..) => None,
+            _ => array.logical_nulls().filter(|nulls| nulls.null_count() > 0),
+        };
         let kind = match array.data_type() {
             DataType::Struct(fields) => Self::structure(array.as_struct(), fields)?,
-            DataType::Dictionary(..) => downcast_dictionary_array!(
-                array => Self::dictionary(array)?,
-                other => Kind::Unsupported(other.clone()),
-            ),
+            DataType::Dictionary(..) => {
+                let (keys, values) = Keys::new(array);
+                Kind::Dictionary(keys, Box::new(Self::new(&**values)?))
+            }
             DataType::List(_)
             | DataType::LargeList(_)
             | DataType::ListView(_)
@@ -129,20 +136,13 @@ impl Node {
     }
 
     fn structure(array: &StructArray, fields: &Fields) -> Result<Kind, Error> {
+        memory::ensure(fields.len().saturating_mul(COLUMN_SIZE))?;
         let columns = array.columns().iter().map(|column| Self::new(&**column));
         let mut names: Vec<_> = fields.iter().map(|field| field.name()).collect();
         names.sort_unstable();
         let distinct = names.windows(2).all(|pair| pair[0] != pair[1]);
         let columns = columns.collect::<Result<_, _>>()?;
         Ok(Kind::Struct(Struct { fields: fields.clone(), columns, distinct }))
-    }
-
-    fn dictionary<K: ArrowDictionaryKeyType>(array: &DictionaryArray<K>) -> Result<Kind, Error> {
-        let mut indices = Vec::new();
-        indices.try_reserve_exact(array.len())?;
-        // The index of a null row is not used.
-        indices.extend((0..array.len()).map(|row| array.key(row).unwrap_or(0)));
-        Ok(Kind::Dictionary(indices, Box::new(Self::new(&**array.values())?)))
     }
 
     fn container(array: &dyn Array) -> Result<Kind, Error> {
@@ -175,9 +175,7 @@ impl Node {
                 let array = array.as_map();
                 let ranges = Ranges::Small(array.offsets().inner().clone());
                 let (keys, values) = (Self::new(&**array.keys())?, Self::new(&**array.values())?);
-                let is_text =
-                    matches!(keys.kind, Kind::Utf8(_) | Kind::LargeUtf8(_) | Kind::Utf8View(_));
-                if !is_text {
+                if !keys.are_keys(array.keys().len()) {
                     return Ok(Kind::Unsupported(array.data_type().clone()));
                 }
                 Ok(Kind::Map(ranges, Box::new(keys), Box::new(values)))
@@ -198,6 +196,23 @@ impl Node {
             Kind::LargeUtf8(array) => Some(array.value(row)),
             Kind::Utf8View(array) => Some(array.value(row)),
             _ => None,
+        }
+    }
+
+    /// The text of a key of a map.
+    fn key(&self, row: usize) -> Option<&str> {
+        match &self.kind {
+            Kind::Dictionary(keys, values) => values.text(keys.get(row)?),
+            _ => self.text(row),
+        }
+    }
+
+    /// Whether the values are texts, or there are none.
+    fn are_keys(&self, count: usize) -> bool {
+        match &self.kind {
+            Kind::Utf8(_) | Kind::LargeUtf8(_) | Kind::Utf8View(_) => true,
+            Kind::Dictionary(_, values) => values.are_keys(count),
+            _ => count == 0,
         }
     }
 }
@@ -243,6 +258,7 @@ impl Table {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn new(column: &Column) -> Result<Self, Error> {
+        memory::ensure(column.chunks().len().saturating_mul(COLUMN_SIZE))?;
         let chunks = column.chunks().iter().map(|chunk| Node::new(&**chunk));
         let mut starts = vec![0];
         for chunk in column.chunks() {
@@ -328,7 +344,10 @@ impl Node {
                 Ok(value) => sink.int(value),
                 Err(_) => sink.big_int(&values[row].to_string()),
             },
-            Kind::Dictionary(indices, values) => values.emit(indices[row], sink, steps),
+            Kind::Dictionary(keys, values) => match keys.get(row) {
+                Some(row) => values.emit(row, sink, steps),
+                None => sink.null(),
+            },
             Kind::Struct(Struct { fields, columns, distinct }) => {
                 if !distinct {
                     return Err(duplicate(sink));
@@ -353,7 +372,7 @@ impl Node {
                 }
                 sink.begin_object()?;
                 for row in start..start + length {
-                    sink.key(keys.text(row).unwrap_or_default())?;
+                    sink.key(keys.key(row).unwrap_or_default())?;
                     values.emit(row, sink, steps)?;
                 }
                 sink.end_object()
@@ -362,14 +381,12 @@ impl Node {
                 if let Some(text) = moments.text(row) {
                     sink.string(&text)
                 } else {
-                    let message = "the time is not within the years 1 to 9999".to_owned();
+                    let message = moments.invalid().to_owned();
                     Err(sink.invalid(Code::OutOfRange, message))
                 }
             }
             Kind::Unsupported(data_type) => {
-                let message = format!(
-                    "a value of the Arrow type {data_type} cannot be written; cast the column or leave it out"
-                );
+                let message = unsupported(data_type);
                 Err(sink.invalid(Code::UnsupportedType, message))
             }
             _ => match self.scalar::<(), ()>(row) {
@@ -402,9 +419,22 @@ impl Node {
 }
 
 /// Whether the keys of a map are distinct.
-fn are_distinct(keys: &Node, mut rows: Range<usize>) -> bool {
-    let mut seen = HashSet::new();
-    rows.all(|row| keys.text(row).is_some_and(|key| seen.insert(key)))
+fn are_distinct(keys: &Node, rows: Range<usize>) -> bool {
+    let mut texts = Vec::new();
+    memory::require(texts.try_reserve_exact(rows.len()));
+    texts.extend(rows.map(|row| keys.key(row)));
+    texts.sort_unstable();
+    texts.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+fn unsupported(data_type: &DataType) -> String {
+    if matches!(data_type, DataType::Map(..)) {
+        return "the keys of a map must be texts; cast the column or leave it out".to_owned();
+    }
+    let data_type = excerpt(&data_type.to_string());
+    format!(
+        "a value of the Arrow type {data_type} cannot be written; cast the column or leave it out"
+    )
 }
 
 fn duplicate<S: Target>(sink: &S) -> S::Error {
@@ -421,9 +451,10 @@ impl Node {
                 Err(_) => return Err(Stop::Unusual),
             },
             // A dictionary of lists or structs is so rare that it takes the slow path.
-            Kind::Dictionary(indices, values) => {
-                values.scalar(indices[row]).ok_or(Stop::Unusual)?
-            }
+            Kind::Dictionary(keys, values) => match keys.get(row) {
+                Some(row) if !values.is_null(row) => values.scalar(row).ok_or(Stop::Unusual)?,
+                _ => Found::Null,
+            },
             Kind::Struct(_) | Kind::Map(..) => Found::Object(Members { of: self, row, next: 0 }),
             Kind::List(ranges, values) => {
                 let (start, length) = ranges.get(row);
@@ -444,7 +475,7 @@ impl Node {
             Kind::Map(ranges, keys, values) => {
                 let (start, length) = ranges.get(row);
                 let row = (index < length).then_some(start + index)?;
-                Some((keys.text(row)?, Cell::At(values, row)))
+                Some((keys.key(row)?, Cell::At(values, row)))
             }
             _ => None,
         }
@@ -536,9 +567,13 @@ impl<'t> Walk for Rows<'t> {
             Cell::Rows => Type::Array,
             Cell::Text(_) => Type::Scalar,
             Cell::At(node, row) if node.is_null(*row) => Type::Null,
-            Cell::At(node, _) => match node.kind {
+            Cell::At(node, row) => match &node.kind {
                 Kind::Struct(_) | Kind::Map(..) => Type::Object,
                 Kind::List(..) => Type::Array,
+                Kind::Dictionary(keys, values) => match keys.get(*row) {
+                    Some(row) if !values.is_null(row) => Type::Scalar,
+                    _ => Type::Null,
+                },
                 // As a scalar: the first row of a table decides by it.
                 _ => Type::Scalar,
             },

@@ -1,12 +1,12 @@
 //! Reads a chunk of a column of texts, whatever its Arrow type.
 
 use super::error::Error;
+use super::keys::Keys;
 use super::rows::Chunk;
 use arrow_array::cast::AsArray;
-use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, DictionaryArray, LargeBinaryArray,
-    LargeStringArray, StringArray, StringViewArray, downcast_dictionary_array,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, LargeStringArray, StringArray,
+    StringViewArray,
 };
 use arrow_schema::DataType;
 
@@ -24,8 +24,8 @@ pub(super) enum Texts {
     Binary(BinaryArray),
     LargeBinary(LargeBinaryArray),
     BinaryView(BinaryViewArray),
-    /// The position of each row in the texts; `None` for null.
-    Dictionary(Vec<Option<usize>>, Box<Self>),
+    /// The index of each row, and the texts.
+    Dictionary(Keys, Box<Self>),
 }
 
 /// A row of [`Texts`].
@@ -48,11 +48,8 @@ impl Chunk for Texts {
             DataType::LargeBinary => Self::LargeBinary(chunk.as_binary().clone()),
             DataType::BinaryView => Self::BinaryView(chunk.as_binary_view().clone()),
             DataType::Dictionary(_, values) if is_text(values) => {
-                let array = &**chunk;
-                downcast_dictionary_array!(
-                    array => Self::Dictionary(positions(array)?, Box::new(Self::new(array.values())?)),
-                    other => return Err(Error::unexpected(other, TEXTS)),
-                )
+                let (keys, values) = Keys::new(&**chunk);
+                Self::Dictionary(keys, Box::new(Self::new(values)?))
             }
             other => return Err(Error::unexpected(other, TEXTS)),
         })
@@ -67,7 +64,7 @@ impl Chunk for Texts {
             Self::Binary(array) => array.len(),
             Self::LargeBinary(array) => array.len(),
             Self::BinaryView(array) => array.len(),
-            Self::Dictionary(positions, _) => positions.len(),
+            Self::Dictionary(keys, _) => keys.len(),
         }
     }
 
@@ -89,9 +86,7 @@ impl Chunk for Texts {
             Self::LargeBinary(array) => bytes!(array),
             Self::Utf8View(array) => array.lengths().map(|length| length as usize).sum(),
             Self::BinaryView(array) => array.lengths().map(|length| length as usize).sum(),
-            Self::Dictionary(positions, texts) => {
-                texts.bytes() / texts.rows().max(1) * positions.len()
-            }
+            Self::Dictionary(keys, texts) => texts.bytes() / texts.rows().max(1) * keys.len(),
         }
     }
 }
@@ -114,7 +109,7 @@ impl Texts {
             Self::Binary(array) => row!(array, Bytes),
             Self::LargeBinary(array) => row!(array, Bytes),
             Self::BinaryView(array) => row!(array, Bytes),
-            Self::Dictionary(positions, texts) => texts.get(positions[row]?),
+            Self::Dictionary(keys, texts) => texts.get(keys.get(row)?),
         }
     }
 }
@@ -123,13 +118,4 @@ impl Texts {
 fn is_text(data_type: &DataType) -> bool {
     use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Null, Utf8, Utf8View};
     matches!(data_type, Null | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView)
-}
-
-fn positions<K: ArrowDictionaryKeyType>(
-    array: &DictionaryArray<K>,
-) -> Result<Vec<Option<usize>>, Error> {
-    let mut positions = Vec::new();
-    positions.try_reserve_exact(array.len())?;
-    positions.extend((0..array.len()).map(|row| array.key(row)));
-    Ok(positions)
 }

@@ -90,17 +90,18 @@ def _address(callback: Any) -> int | None:
 
 
 class Column:
-    """Chunks of texts, or of what the given buffers hold. It outlives its consumers in a test."""
+    """Chunks of texts. `fields` are set in each array instead of what is right."""
 
     def __init__(
         self,
         *chunks: Sequence[str | bytes | None],
         format: bytes = b"u",
         offsets: Sequence[int] | None = None,
-        children: int = 0,
+        fields: dict[str, Any] | None = None,
         error: str | None = None,
+        shift: int = 0,
     ) -> None:
-        self.format, self.children, self.error = format, children, error
+        self.format, self.fields, self.error, self.shift = format, fields or {}, error, shift
         self.alive: list[Any] = []
         self.chunks = [self._buffers(chunk, offsets) for chunk in chunks]
 
@@ -126,12 +127,16 @@ class Column:
         schema.release = _address(_release_schema)
 
     def fill_array(self, array: Array, length: int, buffers: Iterable[bytes]) -> None:
-        held = [ctypes.create_string_buffer(buffer, len(buffer) + 8) for buffer in buffers]
-        pointers = (ctypes.c_void_p * len(held))(*[ctypes.addressof(buffer) for buffer in held])
+        before = bytes(self.shift)
+        held = [ctypes.create_string_buffer(before + one, len(one) + 16) for one in buffers]
+        places = [ctypes.addressof(buffer) + self.shift for buffer in held]
+        pointers = (ctypes.c_void_p * len(held))(*places)
         self.alive += [held, pointers]
         array.length, array.null_count, array.n_buffers = length, -1, len(held)
-        array.buffers, array.n_children = pointers, self.children
+        array.buffers = pointers
         array.release = _address(_release_array)
+        for name, value in self.fields.items():
+            setattr(array, name, value)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         rest = iter(self.chunks)
@@ -165,8 +170,8 @@ class Column:
 class OneArray:
     """A column of one chunk that is offered as an array only."""
 
-    def __init__(self, chunk: Sequence[str | bytes | None]) -> None:
-        self.column = Column(chunk)
+    def __init__(self, chunk: Sequence[str | bytes | None], **options: Any) -> None:
+        self.column = Column(chunk, **options)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         schema, array = Schema(), Array()

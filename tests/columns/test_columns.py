@@ -138,9 +138,71 @@ def test_a_stream_that_fails_is_raised_with_its_message() -> None:
             arrow.encode(Column(["a"], error="the disk is gone"), errors=errors)
 
 
-def test_children_that_the_type_does_not_have_are_refused() -> None:
-    with pytest.raises(cw.CompactWireError):
-        arrow.encode(Column(["a"], format=b"+s"))
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"length": -1},
+        {"length": 2**62},
+        {"offset": -1},
+        {"offset": 2**62, "length": 2**62},
+        {"null_count": 7},
+        {"null_count": -2},
+        {"n_buffers": 2},
+        {"n_buffers": -1},
+        {"n_buffers": 2**40},
+        {"n_children": 1},
+        {"n_children": -1},
+        {"buffers": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("format", [b"u", b"vu", b"+s", b"+l", b"n", b"c", b"U"])
+def test_arrays_that_contradict_their_type_are_refused(
+    format: bytes, fields: dict[str, Any]
+) -> None:
+    if format == b"n" and not {"length", "offset", "null_count", "n_children"} & {*fields}:
+        pytest.skip("some producers pass buffers that the type does not have")
+    if format == b"c" and fields.get("n_buffers") == 2:
+        pytest.skip("the type has two buffers")
+    for column in (
+        Column(["a"], format=format, fields=fields),
+        OneArray(["a"], format=format, fields=fields),
+    ):
+        with pytest.raises((cw.CompactWireError, TypeError)):
+            arrow.encode(column)
+
+
+@pytest.mark.parametrize("format", [b"", b"\xff", b"w:-1", b"?", b"+s", b"+l", b"tsq:"])
+def test_schemas_that_describe_no_type_are_refused(format: bytes) -> None:
+    with pytest.raises((cw.CompactWireError, TypeError)):
+        arrow.encode(Column(["a"], format=format))
+
+
+def test_offsets_that_are_not_aligned_are_read() -> None:
+    for column in (Column(ROWS, ROWS, shift=1), OneArray(ROWS, shift=3)):
+        rows = texts(arrow.encode(column))
+        assert rows[:7] == [row if row is None else cw.encode(row) for row in ROWS]
+
+
+def test_capsules_of_an_array_are_taken_once() -> None:
+    column = OneArray(["a"])
+    capsules = column.__arrow_c_array__()
+
+    class Same:
+        def __arrow_c_array__(self, requested_schema: object = None) -> object:
+            return capsules
+
+    assert texts(arrow.encode(Same())) == [cw.encode("a")]
+    with pytest.raises(cw.CompactWireError, match="released"):
+        arrow.encode(Same())
+
+
+def test_a_method_that_is_none_is_no_method() -> None:
+    class Nothing:
+        __arrow_c_stream__ = None
+
+    with pytest.raises(TypeError, match="not Nothing"):
+        arrow.encode(Nothing())
 
 
 def test_a_stream_is_not_read_twice() -> None:

@@ -60,6 +60,35 @@ def test_null_values_of_a_dictionary_are_null() -> None:
     assert rows_of(arrow.encode(column)) == [cw.encode("a"), None, None]
 
 
+def test_a_result_of_several_chunks_can_be_taken_as_one_array() -> None:
+    wires = arrow.encode(pa.chunked_array([["a", None], [], ["b"]]))
+    assert pa.array(wires).to_pylist() == [cw.encode("a"), None, cw.encode("b")]
+    rows = pa.array(arrow.decode(wires))
+    assert rows.to_pylist() == pa.chunked_array(arrow.decode(wires)).to_pylist()
+    assert len(rows) == 3
+
+
+def test_buffers_that_are_not_aligned_are_read() -> None:
+    def moved(buffer: Any) -> Any:
+        return buffer and pa.py_buffer(b"\0" + buffer.to_pybytes())[1:]
+
+    for type in (pa.utf8(), pa.large_utf8(), pa.large_binary(), pa.string_view()):
+        column = array(TEXTS, type)
+        again = pa.Array.from_buffers(type, len(TEXTS), [moved(one) for one in column.buffers()])
+        assert rows_of(arrow.encode(again)) == encoded(TEXTS)
+    numbers = pa.array([1, 2, None])
+    again = pa.Array.from_buffers(numbers.type, 3, [moved(one) for one in numbers.buffers()])
+    assert cw.gcf.loads(cw.gcf.dumps(again)) == [1, 2, None]
+
+
+def test_a_deep_type_is_an_error_not_a_crash() -> None:
+    type = pa.int8()
+    for _ in range(5_000):
+        type = pa.list_(type)
+    with pytest.raises(cw.CompactWireError, match="levels deep"):
+        arrow.encode(pa.nulls(1, type))
+
+
 def test_a_column_without_a_type_is_null() -> None:
     assert rows_of(arrow.encode(pa.nulls(3))) == [None] * 3
 

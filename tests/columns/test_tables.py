@@ -135,6 +135,48 @@ def test_nanoseconds_are_kept() -> None:
     ]
 
 
+def test_an_empty_dictionary_below_null_structs_is_null() -> None:
+    type = pa.struct([("c", pa.dictionary(pa.int8(), pa.utf8()))])
+    table = pa.table({"id": [1], "o": pa.array([None], type)})
+    assert gcf.dumps(table) == expected(table)
+
+
+def test_nulls_in_a_column_that_should_have_none_are_nulls() -> None:
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False)])
+    table = pa.table([pa.array([1, None])], schema=schema)
+    assert gcf.dumps(table) == expected(table)
+
+
+def test_maps_with_dictionary_encoded_keys_and_maps_of_nothing() -> None:
+    keys = pa.map_(pa.dictionary(pa.int8(), pa.utf8()), pa.int64())
+    entries = pa.StructArray.from_arrays(
+        [pa.array(["a", "b"]).dictionary_encode().cast(keys.key_type), pa.array([1, 2])],
+        names=["key", "value"],
+    )
+    column = pa.MapArray.from_arrays([0, 2], entries.field(0), entries.field(1))
+    assert gcf.loads(gcf.dumps(column)) == [{"a": 1, "b": 2}]
+    empty = pa.array([[]], pa.map_(pa.int64(), pa.int64()))
+    assert gcf.loads(gcf.dumps(empty)) == [{}]
+
+
+def test_run_end_encoded_nulls_are_null() -> None:
+    column = pa.RunEndEncodedArray.from_arrays(
+        pa.array([2], pa.int32()), pa.array([None], pa.utf8())
+    )
+    assert gcf.loads(gcf.dumps(column)) == [None, None]
+
+
+@pytest.mark.parametrize("zone", ["+99:99", "+1:-70"])
+def test_an_offset_that_no_day_has_is_like_a_name(zone: str) -> None:
+    column = pa.array([0], pa.int64()).cast(pa.timestamp("s", zone))
+    assert gcf.loads(gcf.dumps(column)) == ["1970-01-01T00:00:00Z"]
+
+
+def test_a_time_beyond_the_day_is_named() -> None:
+    with pytest.raises(cw.UnsupportedValue, match="not a time of day"):
+        gcf.dumps(pa.array([86_400], pa.int32()).cast(pa.time32("s")))
+
+
 def test_a_named_zone_is_written_in_utc() -> None:
     moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
     column = pa.array([moment], pa.timestamp("us", "Europe/Berlin"))

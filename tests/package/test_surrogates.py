@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire import analysis, cad, claims, gcf, wire
+from compactwire import analysis, arrow, cad, claims, gcf, wire
+from tests.columns.producer import Column
 from tests.package.test_options import BASE, NEXT, PAYLOAD, SET, SOURCES, WORDS
 from tests.strategies.claims import ITEMS, SEED
 
@@ -90,6 +91,8 @@ CALLS: dict[str, Call] = {
     "Session.forget ids": cw.Session().forget,
     "Shrunk.__new__ text": lambda v: cw.Shrunk(v, format="text", tokens_before=1, tokens_after=1),
     "estimate_tokens text": cw.estimate_tokens,
+    "gcf_loads text": arrow.gcf_loads,
+    "decode fields": lambda v: arrow.decode(Column(), fields=[v]),
     "shrink tokenizer": lambda v: cw.shrink("[1]", tokenizer=v),
     "shrink_messages tokenizer": lambda v: cw.shrink_messages([], tokenizer=v),
     "ToolCall.__new__ name": lambda v: cw.ToolCall(v, {}),

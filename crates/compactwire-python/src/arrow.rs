@@ -46,11 +46,9 @@ const SCHEMA: &CStr = c"arrow_schema";
 
 /// A column in Arrow memory: what the functions of this module return.
 ///
-/// Any library that speaks Arrow takes it without a copy, as often as wanted:
-/// `pyarrow.chunked_array(column)`, `polars.Series(column)`,
-/// `pandas.Series.from_arrow(column)`. A column of structs is a table: `pyarrow.table(column)`,
-/// `polars.DataFrame(column)`. It cannot be pickled: make an array of one of these libraries of
-/// it.
+/// Any library that speaks Arrow takes it, as often as wanted: `pyarrow.chunked_array(column)`,
+/// `polars.Series(column)`, `pandas.Series.from_arrow(column)`. To look at rows, make such an
+/// array of it. It cannot be pickled.
 ///
 /// Source: the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "compactwire.arrow")]
@@ -73,7 +71,7 @@ impl Column {
     /// Raises
     /// ------
     /// ValueError
-    ///     The column has more than one chunk: use `__arrow_c_stream__`.
+    ///     The texts are too large for one array: use `__arrow_c_stream__`.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -81,10 +79,11 @@ impl Column {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> Result<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
-        let array = self.0.to_array().ok_or_else(|| {
+        let array = self.0.to_array()?.ok_or_else(|| {
             let chunks = self.0.chunks().len();
             PyValueError::new_err(format!(
-                "the column has {chunks} chunks, not one: take it by __arrow_c_stream__"
+                "the texts of the {chunks} chunks are too large for one array: take the column by \
+                 __arrow_c_stream__"
             ))
         })?;
         let schema = PyCapsule::new_with_value(py, self.0.schema()?, SCHEMA)?;
@@ -161,9 +160,9 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
 }
 
-/// Whether objects of this class have the method.
+/// Whether objects of this class have the method. `None` in its place says that they do not.
 fn has_method(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
-    object.get_type().hasattr(name)
+    Ok(object.get_type().getattr_opt(name)?.is_some_and(|method| !method.is_none()))
 }
 
 /// Reads the column that an object holds; `None` if it holds none.
@@ -186,13 +185,12 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
         let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = capsules.extract()?;
         let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
         let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
-        // SAFETY: the names of the capsules say what they hold; the array is moved out, and the capsule
-        // keeps the schema.
-        let column = unsafe {
-            let array = FFI_ArrowArray::from_raw(array);
-            core::Column::from_array(array, &*schema)
-        };
-        return Ok(Some(column?));
+        // SAFETY: the names of the capsules say what they hold; both are moved out.
+        let (array, schema) =
+            unsafe { (FFI_ArrowArray::from_raw(array), FFI_ArrowSchema::from_raw(schema)) };
+        // SAFETY: the producer promises that they agree.
+        let import = || unsafe { core::Column::from_array(array, schema) };
+        return Ok(Some(py.detach(|| attached(import))??));
     }
     Ok(None)
 }

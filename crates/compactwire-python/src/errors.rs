@@ -207,6 +207,7 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
             exception!(py, OutputTooLarge, error.to_string(), limit = *limit)
         }
         arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
+        arrow::Error::Gcf(error) => gcf_error(py, error),
         arrow::Error::OutOfMemory => memory_error(NO_MEMORY),
     }
 }
@@ -326,12 +327,7 @@ fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
 /// The exception of an error in a CAD document.
 #[cold]
 fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
-    // Everything outside the model can be kept, but only on request.
-    let hint = if error.outside_model {
-        " (unknown=\"keep\" keeps it, in load, loads, and to_compact with dialect 0.2)"
-    } else {
-        ""
-    };
+    let hint = if error.outside_model { arrow::KEPT } else { "" };
     let text = format!("{error}{hint}");
     exception!(py, DocumentError, text, path = &error.path, message = &error.message)
 }

@@ -38,11 +38,9 @@ _Column: TypeAlias = _Stream | _Array
 class Column:
     """A column in Arrow memory: what the functions of this module return.
 
-    Any library that speaks Arrow takes it without a copy, as often as wanted:
-    `pyarrow.chunked_array(column)`, `polars.Series(column)`,
-    `pandas.Series.from_arrow(column)`. A column of structs is a table: `pyarrow.table(column)`,
-    `polars.DataFrame(column)`. It cannot be pickled: make an array of one of these libraries of
-    it.
+    Any library that speaks Arrow takes it, as often as wanted: `pyarrow.chunked_array(column)`,
+    `polars.Series(column)`, `pandas.Series.from_arrow(column)`. To look at rows, make such an
+    array of it. It cannot be pickled.
 
     Source: the Arrow PyCapsule interface.
     """

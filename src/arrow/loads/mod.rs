@@ -39,7 +39,7 @@ pub fn gcf_loads(
             };
             let array = build::array(&data_type, &rows)?;
             let field = Arc::new(Field::new("", data_type, true));
-            Ok(Column::new(field, vec![array], 0))
+            Ok(Column::new(field, vec![array]))
         });
     rows.map_err(|misfit| misfit.locate(&root))
 }

@@ -18,7 +18,7 @@ use crate::value::owned::OwnedWalk;
 use crate::value::read::Conversions;
 use crate::value::read_fast::{BorrowedWalk, NotPlain};
 use crate::value::{read, read_fast};
-use compactwire::arrow::{Column, Table, Written};
+use compactwire::arrow::{Column, Error, Table, Written};
 use compactwire::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
 use compactwire::memory::NO_MEMORY;
@@ -243,7 +243,7 @@ fn write_text<M: Memory>(
         }
     }
     if let Some(column) = arrow::if_column(obj)? {
-        return write_table(&column, options, memory);
+        return Ok(Text::Tree(write_table(py, &column, options)?));
     }
     if conversions.is_none() {
         let mut walk = OwnedWalk::new(py);
@@ -257,16 +257,12 @@ fn write_text<M: Memory>(
 }
 
 /// The text of a column of Arrow, whose rows are an array.
-fn write_table<M: Memory>(
-    column: &Column,
-    options: &EncodeOptions,
-    memory: impl Fn() -> M,
-) -> Result<Text<M>> {
-    let table = Table::new(column)?;
-    Ok(match attached(|| table.write(options, memory()))?? {
-        Written::OnePass(out) => Text::OnePass(out),
-        Written::Tree(text) => Text::Tree(text),
-    })
+fn write_table(py: Python<'_>, column: &Column, options: &EncodeOptions) -> Result<String> {
+    let write = || match Table::new(column)?.write(options, Vec::new())? {
+        Written::OnePass(out) => out.into_string().ok_or(Error::OutOfMemory),
+        Written::Tree(text) => Ok(text),
+    };
+    Ok(py.detach(|| attached(write))??)
 }
 
 /// Calls `write` with the tree of a value. `write` must not call Python.

@@ -1,0 +1,449 @@
+//! Imports arrays of other producers over the Arrow C interfaces, and checks them.
+//!
+//! The crate `arrow-array` trusts what a producer says of its array. [`check`] compares it with the type before,
+//! and the content is validated afterwards. What no check can find are pointers and sizes of buffers that are
+//! wrong.
+//!
+//! Source: <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html`.
+
+use super::error::Error;
+use crate::excerpt::excerpt;
+use crate::interrupt::poll;
+use crate::memory;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, UnionMode};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Arc;
+
+/// The maximum nesting of a type. The crate `arrow-schema` parses it by recursion.
+const MAX_DEPTH: usize = 256;
+
+/// The maximum number of rows of an array without memory, such as one of nulls.
+const MAX_EMPTY_ROWS: i64 = 1 << 28;
+
+/// The maximum number of buffers of an array of views.
+const MAX_BUFFERS: i64 = 1 << 24;
+
+/// More rows than any memory has, so that sizes in bytes do not overflow.
+const MAX_ROWS: i64 = 1 << 48;
+
+type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// `struct ArrowArray`, to read its fields.
+#[repr(C)]
+struct RawArray {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *const *const c_void,
+    children: *const *mut Self,
+    dictionary: *mut Self,
+    release: Option<unsafe extern "C" fn(*mut Self)>,
+    private_data: *mut c_void,
+}
+
+/// `struct ArrowSchema`, to read its fields.
+#[repr(C)]
+struct RawSchema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *const *const Self,
+    dictionary: *const Self,
+    release: *const c_void,
+    private_data: *const c_void,
+}
+
+const _: () = assert!(size_of::<RawArray>() == size_of::<FFI_ArrowArray>());
+const _: () = assert!(size_of::<RawSchema>() == size_of::<FFI_ArrowSchema>());
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::Stream(message.into())
+}
+
+/// A producer's array whose offsets were copied to aligned memory, which lives as long as the array.
+struct Copies {
+    release: unsafe extern "C" fn(*mut RawArray),
+    private_data: *mut c_void,
+    _offsets: Vec<Vec<u64>>,
+    _buffers: Vec<Vec<*const c_void>>,
+}
+
+/// Releases an array with [`Copies`].
+unsafe extern "C" fn release_copies(array: *mut RawArray) {
+    // SAFETY: the array was changed by `keep`, and is released once.
+    unsafe {
+        let copies = Box::from_raw((*array).private_data.cast::<Copies>());
+        (*array).private_data = copies.private_data;
+        (*array).release = Some(copies.release);
+        (copies.release)(array);
+    }
+}
+
+/// Makes an array the owner of copies.
+fn keep(array: &mut RawArray, Checked { offsets, buffers }: Checked) {
+    if let Some(release) = array.release {
+        let private_data = array.private_data;
+        let copies = Copies { release, private_data, _offsets: offsets, _buffers: buffers };
+        let copies = Box::new(copies);
+        array.private_data = Box::into_raw(copies).cast();
+        array.release = Some(release_copies);
+    }
+}
+
+/// Reads a stream to its end.
+pub(super) fn stream(mut stream: FFI_ArrowArrayStream) -> Result<(FieldRef, Vec<ArrayRef>)> {
+    let (Some(_), Some(get_schema), Some(get_next)) =
+        (stream.release(), stream.get_schema(), stream.get_next())
+    else {
+        return Err(invalid("the stream was released: another consumer has taken it"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: the callbacks are those of the stream, which is not released.
+    let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
+    succeeded(&mut stream, code)?;
+    let field = self::field(&schema)?;
+    let mut chunks = Vec::new();
+    loop {
+        poll();
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: as above.
+        let code = unsafe { get_next(&raw mut stream, &raw mut array) };
+        succeeded(&mut stream, code)?;
+        if array.is_released() {
+            return Ok((field, chunks));
+        }
+        memory::push(&mut chunks, self::array(array, field.data_type())?);
+    }
+}
+
+/// Checks the result of a callback.
+fn succeeded(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Result<()> {
+    if code == 0 {
+        return Ok(());
+    }
+    let text = stream.get_last_error().and_then(|get_last_error| {
+        // SAFETY: the callback is that of the stream, whose last call has failed. The text is valid until the
+        // next call.
+        unsafe {
+            let text = get_last_error(&raw mut *stream);
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+        }
+    });
+    let text = text.unwrap_or_else(|| "it gives no reason".to_owned());
+    Err(invalid(format!("the producer of the column failed (code {code}): {text}")))
+}
+
+/// The field that a schema describes, of a column whose parts may be null whatever the schema says.
+pub(super) fn field(schema: &FFI_ArrowSchema) -> Result<FieldRef> {
+    let field = parsed(schema)?;
+    let data_type = nullable(field.data_type());
+    Ok(Arc::new(field.with_data_type(data_type).with_nullable(true)))
+}
+
+/// The field that a schema describes.
+pub(super) fn parsed(schema: &FFI_ArrowSchema) -> Result<Field> {
+    // SAFETY: the layout is that of the interface.
+    check_schema(unsafe { &*std::ptr::from_ref(schema).cast() }, 0)?;
+    Field::try_from(schema).map_err(|error| {
+        let text = excerpt(&error.to_string());
+        invalid(format!("the type cannot be read, cast the column: {text}"))
+    })
+}
+
+fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
+    if schema.release.is_null() && depth == 0 {
+        return Err(invalid("the schema was released: another consumer has taken it"));
+    }
+    if depth > MAX_DEPTH {
+        return Err(invalid(format!("the type is nested more than {MAX_DEPTH} levels deep")));
+    }
+    let is_utf8 = |text: *const c_char| {
+        // SAFETY: texts of a schema end with a zero byte.
+        text.is_null() || unsafe { CStr::from_ptr(text) }.to_str().is_ok()
+    };
+    if schema.format.is_null() || !is_utf8(schema.format) || !is_utf8(schema.name) {
+        return Err(invalid("the schema has no format, or a text that is not UTF-8"));
+    }
+    let count = usize::try_from(schema.n_children)
+        .ok()
+        .filter(|&count| count == 0 || !schema.children.is_null())
+        .ok_or_else(|| invalid("the schema has no children where it says so"))?;
+    for at in 0..count {
+        poll();
+        // SAFETY: the schema has so many children.
+        let child = unsafe { (*schema.children.add(at)).as_ref() };
+        check_schema(child.ok_or_else(|| invalid("a child of the schema is null"))?, depth + 1)?;
+    }
+    // SAFETY: the dictionary is null or a schema.
+    match unsafe { schema.dictionary.as_ref() } {
+        Some(dictionary) => check_schema(dictionary, depth + 1),
+        None => Ok(()),
+    }
+}
+
+/// The type with fields that may be null, which some producers forget to say.
+fn nullable(data_type: &DataType) -> DataType {
+    let of = |field: &FieldRef| {
+        let data_type = nullable(field.data_type());
+        Arc::new(field.as_ref().clone().with_data_type(data_type).with_nullable(true))
+    };
+    match data_type {
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(of).collect::<Fields>()),
+        DataType::List(field) => DataType::List(of(field)),
+        DataType::LargeList(field) => DataType::LargeList(of(field)),
+        DataType::ListView(field) => DataType::ListView(of(field)),
+        DataType::LargeListView(field) => DataType::LargeListView(of(field)),
+        DataType::FixedSizeList(field, size) => DataType::FixedSizeList(of(field), *size),
+        other => other.clone(),
+    }
+}
+
+/// Imports an array of a type of [`field`].
+pub(super) fn array(mut array: FFI_ArrowArray, data_type: &DataType) -> Result<ArrayRef> {
+    if array.is_released() {
+        return Err(invalid("the array was released: another consumer has taken it"));
+    }
+    // SAFETY: the layout is that of the interface, and the array is ours.
+    let raw = unsafe { &mut *(&raw mut array).cast::<RawArray>() };
+    let mut checked = Checked::default();
+    checked.check(raw, data_type)?;
+    if !checked.offsets.is_empty() {
+        keep(raw, checked);
+    }
+    // SAFETY: the array agrees with its type, as far as it can be checked.
+    let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
+    validate(&data)?;
+    Ok(make_array(data))
+}
+
+/// Validates the content of an array and its children. Unlike `validate_full`, it accepts an index of a
+/// dictionary without values: the row is null by its struct or list.
+fn validate(data: &ArrayData) -> Result<(), ArrowError> {
+    data.validate()?;
+    data.validate_nulls()?;
+    let empty = |data: &ArrayData| {
+        matches!(data.data_type(), DataType::Dictionary(..)) && data.child_data()[0].is_empty()
+    };
+    if !empty(data) {
+        data.validate_values()?;
+    }
+    data.child_data().iter().try_for_each(validate)
+}
+
+/// How an array of a type is laid out.
+struct Layout {
+    buffers: Buffers,
+    children: usize,
+    dictionary: bool,
+}
+
+enum Buffers {
+    /// So many.
+    Exactly(i64),
+    /// Validity, offsets of four or eight bytes, and perhaps the values.
+    Offsets(i64, usize),
+    /// Validity, views, values, and the lengths of the buffers of values.
+    Views,
+}
+
+fn layout(data_type: &DataType) -> Layout {
+    use Buffers::{Exactly, Offsets, Views};
+    let (buffers, children) = match data_type {
+        DataType::Null => (Exactly(0), 0),
+        DataType::Struct(fields) => (Exactly(1), fields.len()),
+        DataType::FixedSizeList(..) => (Exactly(1), 1),
+        DataType::Utf8 | DataType::Binary => (Offsets(3, 4), 0),
+        DataType::LargeUtf8 | DataType::LargeBinary => (Offsets(3, 8), 0),
+        DataType::List(_) | DataType::Map(..) => (Offsets(2, 4), 1),
+        DataType::LargeList(_) => (Offsets(2, 8), 1),
+        DataType::ListView(_) | DataType::LargeListView(_) => (Exactly(3), 1),
+        DataType::Utf8View | DataType::BinaryView => (Views, 0),
+        DataType::Union(fields, UnionMode::Sparse) => (Exactly(1), fields.len()),
+        DataType::Union(fields, UnionMode::Dense) => (Exactly(2), fields.len()),
+        DataType::RunEndEncoded(..) => (Exactly(0), 2),
+        _ => (Exactly(2), 0),
+    };
+    Layout { buffers, children, dictionary: matches!(data_type, DataType::Dictionary(..)) }
+}
+
+/// The types of the children of an array.
+fn children(data_type: &DataType) -> Vec<&DataType> {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+        DataType::Union(fields, _) => fields.iter().map(|(_, field)| field.data_type()).collect(),
+        DataType::RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => vec![field.data_type()],
+        _ => Vec::new(),
+    }
+}
+
+/// The copies that a check has made.
+#[derive(Default)]
+struct Checked {
+    offsets: Vec<Vec<u64>>,
+    buffers: Vec<Vec<*const c_void>>,
+}
+
+impl Checked {
+    /// Checks that an array agrees with its type before anything of it is used.
+    fn check(&mut self, array: &mut RawArray, data_type: &DataType) -> Result<()> {
+        let wrong = |what: &str| {
+            let data_type = excerpt(&data_type.to_string());
+            invalid(format!("an array of the type {data_type} {what}"))
+        };
+        let Layout { buffers, children: count, dictionary } = layout(data_type);
+        let rows = check_sizes(array, data_type, &buffers, count).map_err(wrong)?;
+        match buffers {
+            Buffers::Exactly(_) => {}
+            Buffers::Offsets(_, width) => {
+                self.align(array, rows, width)?;
+                check_offsets(array, rows, width).map_err(wrong)?;
+            }
+            Buffers::Views => check_views(array, rows).map_err(wrong)?,
+        }
+        if array.n_children != i64::try_from(count).unwrap_or(i64::MAX)
+            || (count > 0 && array.children.is_null())
+        {
+            return Err(wrong("has another number of children"));
+        }
+        for (at, child) in children(data_type).into_iter().enumerate() {
+            // SAFETY: the array has so many children, which are ours like the array.
+            let found = unsafe { (*array.children.add(at)).as_mut() };
+            self.check(found.ok_or_else(|| wrong("has a child that is null"))?, child)?;
+        }
+        // SAFETY: the dictionary is null or an array, which is ours.
+        match (unsafe { array.dictionary.as_mut() }, data_type) {
+            (Some(values), DataType::Dictionary(_, of)) => self.check(values, of),
+            (None, _) if dictionary => Err(wrong("has no dictionary")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies offsets that are not aligned, which a network or a file can make.
+    fn align(&mut self, array: &mut RawArray, rows: i64, width: usize) -> Result<()> {
+        // SAFETY: the array has at least two buffers.
+        let offsets = unsafe { *array.buffers.add(1) };
+        if offsets.is_null() || offsets.align_offset(width) == 0 {
+            return Ok(());
+        }
+        let count = usize::try_from(array.n_buffers).map_err(|_| Error::OutOfMemory)?;
+        let size = usize::try_from(rows)
+            .map_err(|_| Error::OutOfMemory)?
+            .saturating_add(1)
+            .saturating_mul(width);
+        let mut copy: Vec<u64> = Vec::new();
+        copy.try_reserve_exact(size.div_ceil(8))?;
+        copy.resize(size.div_ceil(8), 0);
+        // SAFETY: the buffer has an offset for each row and one more; the array has so many buffers.
+        let mut buffers = unsafe {
+            std::ptr::copy_nonoverlapping(
+                offsets.cast::<u8>(),
+                copy.as_mut_ptr().cast::<u8>(),
+                size,
+            );
+            std::slice::from_raw_parts(array.buffers, count).to_vec()
+        };
+        buffers[1] = copy.as_ptr().cast();
+        array.buffers = buffers.as_ptr();
+        self.offsets.push(copy);
+        self.buffers.push(buffers);
+        Ok(())
+    }
+}
+
+/// Checks the numbers of rows, nulls and buffers. Returns that of the rows, with those before the offset.
+fn check_sizes(
+    array: &mut RawArray,
+    data_type: &DataType,
+    buffers: &Buffers,
+    children: usize,
+) -> Result<i64, &'static str> {
+    let rows = array.length.checked_add(array.offset).filter(|rows| *rows <= MAX_ROWS);
+    let Some(rows) = rows.filter(|_| array.length >= 0 && array.offset >= 0) else {
+        return Err("has a negative or impossible number of rows");
+    };
+    if !(-1..=array.length).contains(&array.null_count) {
+        return Err("has more nulls than rows");
+    }
+    if matches!(data_type, DataType::Null) {
+        // Some producers pass a buffer that the type does not have.
+        array.n_buffers = 0;
+    }
+    let is_empty = children == 0 && matches!(buffers, Buffers::Exactly(0 | 1));
+    if rows > MAX_EMPTY_ROWS && (is_empty || matches!(data_type, DataType::FixedSizeList(_, 0))) {
+        return Err("has too many rows without memory");
+    }
+    let expected = match buffers {
+        Buffers::Exactly(count) | Buffers::Offsets(count, _) => array.n_buffers == *count,
+        Buffers::Views => (3..MAX_BUFFERS).contains(&array.n_buffers),
+    };
+    if !expected || (array.n_buffers > 0 && array.buffers.is_null()) {
+        return Err("has another number of buffers");
+    }
+    Ok(rows)
+}
+
+/// Checks the first and the last offset, from which the size of the values follows.
+fn check_offsets(array: &RawArray, rows: i64, width: usize) -> Result<(), &'static str> {
+    // SAFETY: the array has at least two buffers.
+    let offsets = unsafe { *array.buffers.add(1) };
+    let rows = usize::try_from(rows).map_err(|_| "has too many rows")?;
+    if offsets.is_null() {
+        return if rows == 0 { Ok(()) } else { Err("has no offsets") };
+    }
+    if offsets.align_offset(width) != 0 {
+        return Err(
+            "has offsets that are not aligned; copy it, for example with pyarrow.concat_arrays",
+        );
+    }
+    if array.length == 0 {
+        return Ok(());
+    }
+    let offset = |at: usize| {
+        // SAFETY: the buffer has an offset for each row and one more, and is aligned.
+        unsafe {
+            if width == 4 {
+                i64::from(*offsets.cast::<i32>().add(at))
+            } else {
+                *offsets.cast::<i64>().add(at)
+            }
+        }
+    };
+    let valid = 0 <= offset(0) && offset(0) <= offset(rows) && offset(rows) <= MAX_ROWS;
+    if valid { Ok(()) } else { Err("has offsets out of order") }
+}
+
+/// Checks the lengths of the buffers of values.
+fn check_views(array: &RawArray, rows: i64) -> Result<(), &'static str> {
+    let count = usize::try_from(array.n_buffers).map_err(|_| "has too many buffers")?;
+    // SAFETY: the array has so many buffers.
+    let buffer = |at: usize| unsafe { *array.buffers.add(at) };
+    if buffer(1).is_null() && rows > 0 {
+        return Err("has no views");
+    }
+    let lengths = buffer(count - 1).cast::<i64>();
+    if count > 3 && (lengths.is_null() || !lengths.is_aligned()) {
+        return Err("has no lengths of its buffers");
+    }
+    for at in 0..count - 3 {
+        // SAFETY: there is a length for each buffer between the views and the lengths.
+        let length = unsafe { *lengths.add(at) };
+        if !(0..=MAX_ROWS).contains(&length) || (length > 0 && buffer(2 + at).is_null()) {
+            return Err("has a buffer of an impossible length");
+        }
+    }
+    Ok(())
+}
