@@ -227,7 +227,7 @@ mod tests {
     fn other_threads_stop_within_an_item() {
         let both = Barrier::new(2);
         let caller = thread::current().id();
-        let work = |_: &()| {
+        let work = |(): &()| {
             both.wait();
             while thread::current().id() != caller {
                 interrupt::poll();
@@ -243,7 +243,7 @@ mod tests {
     fn too_little_memory_in_another_thread_ends_the_call() {
         let both = Barrier::new(2);
         let caller = thread::current().id();
-        let work = |_: &()| {
+        let work = |(): &()| {
             both.wait();
             if thread::current().id() != caller {
                 interrupt::out_of_memory();

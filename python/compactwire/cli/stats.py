@@ -93,7 +93,7 @@ def _measure(
     from ._forms import forms, read_input
 
     given = read_input(path, args.input, args.max_input)
-    rows = measure(given.value, forms(given), count, 0)
+    rows = measure(given.value, forms(given), count)
     if tokenizer == _ESTIMATE:
         # The estimate is of plain text; for compressed text it is about 30% too low.
         rows = [row if row.reader == "model" else replace(row, tokens=None) for row in rows]
