@@ -212,8 +212,8 @@ mod tests {
     use super::super::texts::{Text, Texts};
     use super::*;
     use crate::compact::DecodeError;
-    use arrow_array::cast::AsArray;
     use arrow_array::StringArray;
+    use arrow_array::cast::AsArray;
     use arrow_schema::{DataType, Field};
     use std::sync::Arc;
 
