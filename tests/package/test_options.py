@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire import analysis, cad, claims, gcf, wire
+from compactwire import analysis, arrow, cad, claims, gcf, wire
+from tests.columns.producer import Column
 
 PACKAGE = Path(cw.__file__).parent
 
@@ -53,8 +54,25 @@ def shrunk(**options: Any) -> cw.Shrunk:
     return cw.Shrunk("a", **{"format": "text", "tokens_before": 1, "tokens_after": 1, **options})
 
 
+COLUMNS = [getattr(arrow, name) for name in arrow.__all__ if name not in ("Column", "gcf_loads")]
+
+
+def of_columns(option: str, *functions: Callable[..., object]) -> dict[str, Call]:
+    """A call of each function of a column with a value of the option."""
+
+    def call(function: Callable[..., object]) -> Call:
+        return lambda value: function(Column(), **{option: value})
+
+    return {f"arrow.{one.__name__} {option}": call(one) for one in functions or COLUMNS}
+
+
 # By function and option: a call with a value of the option.
 WORDS: dict[str, Call] = {
+    **of_columns("errors"),
+    **of_columns("format", arrow.encode),
+    **of_columns("msgpack_version", arrow.encode),
+    **of_columns("output", arrow.encode),
+    **of_columns("dialect", arrow.cad_from_compact, arrow.cad_to_compact),
     "DeltaStream.__new__ replace": lambda v: cw.DeltaStream("a", replace=v),
     "Response.__new__ status": lambda v: cw.Response("", status=v),
     "Session.encode_graph dangling": lambda v: cw.Session().encode_graph(PAYLOAD, dangling=v),
@@ -108,6 +126,12 @@ WORDS: dict[str, Call] = {
 }
 # Numbers below the smallest that is allowed.
 NUMBERS: dict[str, Call] = {
+    **of_columns("threads"),
+    **of_columns("protocol", arrow.encode),
+    **of_columns("max_size", arrow.decode, arrow.inspect),
+    **of_columns("max_depth", arrow.gcf_from_json, arrow.gcf_to_json),
+    "arrow.gcf_loads max_depth": lambda n: arrow.gcf_loads(TEXT, max_depth=n),
+    "arrow.gcf_loads max_expansion": lambda n: arrow.gcf_loads(TEXT, max_expansion=n),
     "DeltaStream.__new__ max_size": lambda n: cw.DeltaStream("a", max_size=n),
     "Dictionary.train size": lambda n: cw.Dictionary.train(["a" * 99] * 20, size=n),
     "Dictionary.train time": lambda n: cw.Dictionary.train(["a" * 99] * 20, time=n),
@@ -246,6 +270,8 @@ def options() -> set[str]:
         ]
         for owner, function in functions:
             name = owner + function.name
+            if path.stem == "arrow":  # Its functions have names of others.
+                name = f"arrow.{name}"
             if name.startswith("_") or (public is not None and name not in public):
                 continue
             if function.name.startswith("_") and function.name != "__new__":
