@@ -11,7 +11,7 @@
 //! | `cells` | builds the columns of a result |
 //! | `rows` | applies a function to each row, on several threads |
 //! | `response`, `message`, `text` | the functions |
-//! | `table`, `moments` | a table as a value, for GCF; its dates, times and decimals as texts |
+//! | `table` | a table as a value, for GCF |
 //! | `loads` | reads a GCF text as a column |
 //! | `error` | [`Error`], and [`Failure`] for the error of one row |
 
@@ -22,7 +22,6 @@ mod import;
 mod keys;
 mod loads;
 mod message;
-mod moments;
 mod response;
 mod rows;
 mod table;

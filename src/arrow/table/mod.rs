@@ -16,10 +16,11 @@
 //!
 //! [`Table`] is a [`Walk`]: the writer of GCF reads the buffers and builds no rows.
 
+mod moments;
+
 use super::column::Column;
 use super::error::Error;
 use super::keys::Keys;
-use super::moments::Moments;
 use crate::excerpt::excerpt;
 use crate::gcf::{self, Builder, Bump, Code, EncodeOptions};
 use crate::interrupt::Steps;
@@ -36,6 +37,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Fields};
+use moments::Moments;
 use std::cell::Cell as Last;
 use std::ops::Range;
 use std::rc::Rc;
