@@ -66,6 +66,12 @@ fn with_check<T>(check: Option<Check>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Whether a poll of this thread asks the check of a [`run`].
+#[cfg(any(feature = "arrow", feature = "claims"))]
+pub(crate) fn has_check() -> bool {
+    CHECK.get().is_some()
+}
+
 /// Asks the check of the innermost [`run`] whether to stop.
 pub fn poll() {
     if let Some(check) = CHECK.get()

@@ -51,22 +51,23 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
         failed: AtomicUsize::new(items.len()),
         stop: Arc::default(),
     };
-    let mut lost = None;
+    let (mut lost, checked) = (None, interrupt::has_check());
     let mut done = thread::scope(|scope| {
         let helpers: Vec<_> =
-            (1..threads).map_while(|_| helper(scope, &queue, items, &work)).collect();
-        let mut done = StopOnUnwind(&queue).run(items, &work, tick);
+            (1..threads).map_while(|_| helper(scope, &queue, items, &work, checked)).collect();
+        let _stop = StopOnUnwind(&queue);
+        let mut done = queue.run(items, &work, tick);
         for helper in helpers {
             match helper.join().unwrap_or_else(|panic| resume_unwind(panic)) {
                 Ok(more) => done.extend(more),
-                // A thread stops when the call is stopped, which has unwound this one, or without memory.
+                // For lack of memory: if the call were stopped, this thread would unwind.
                 Err(stopped) => lost = Some(stopped),
             }
         }
         done
     });
-    if lost.is_some() {
-        resume_unwind(Box::new(Stopped::NoMemory));
+    if let Some(stopped) = lost {
+        resume_unwind(Box::new(stopped));
     }
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
@@ -91,27 +92,19 @@ fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
     queue: &'env Queue,
     items: &'env [T],
     work: &'env (impl Fn(&T) -> Result<R, E> + Sync),
+    checked: bool,
 ) -> Option<ScopedJoinHandle<'scope, Result<Done<R, E>, Stopped>>> {
     let run = move || {
         STOP.set(Some(Arc::clone(&queue.stop)));
-        interrupt::run(is_stopped, || queue.run(items, work, &mut |_| ()))
+        let work = || queue.run(items, work, &mut |_| ());
+        // Without a check, the calling thread does not stop without memory, and this one must not either.
+        if checked { interrupt::run(is_stopped, work) } else { Ok(work()) }
     };
     thread::Builder::new().spawn_scoped(scope, run).ok()
 }
 
-/// The queue as the calling thread works on it.
+/// Stops the other threads if the calling thread unwinds.
 struct StopOnUnwind<'a>(&'a Queue);
-
-impl StopOnUnwind<'_> {
-    fn run<T, R, E>(
-        &self,
-        items: &[T],
-        work: &impl Fn(&T) -> Result<R, E>,
-        tick: &mut dyn FnMut(usize),
-    ) -> Done<R, E> {
-        self.0.run(items, work, tick)
-    }
-}
 
 impl Drop for StopOnUnwind<'_> {
     fn drop(&mut self) {

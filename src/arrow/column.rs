@@ -15,13 +15,12 @@ use arrow_schema::{DataType, Field, FieldRef};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::vec;
 
 /// A column of any Arrow type. To clone it copies no buffers.
 #[derive(Debug, Clone)]
 pub struct Column {
     field: FieldRef,
-    chunks: Vec<ArrayRef>,
+    chunks: Arc<Vec<ArrayRef>>,
     failed: usize,
     /// How the chunks were built, if they can be joined.
     shape: Option<Shape>,
@@ -29,27 +28,27 @@ pub struct Column {
 
 impl Column {
     pub(super) fn new(field: FieldRef, chunks: Vec<ArrayRef>) -> Self {
-        Self { field, chunks, failed: 0, shape: None }
+        Self { field, chunks: Arc::new(chunks), failed: 0, shape: None }
     }
 
     /// The result of a function.
     pub(super) fn result(shape: Shape, chunks: Vec<ArrayRef>, failed: usize) -> Self {
-        Self { field: shape.field(), chunks, failed, shape: Some(shape) }
+        Self { field: shape.field(), chunks: Arc::new(chunks), failed, shape: Some(shape) }
     }
 
     /// Reads a producer's stream to its end and checks its arrays.
     ///
     /// # Errors
-    /// [`Error::Stream`] if the producer fails, or an array contradicts the type.
+    /// [`Error::Producer`] if the producer fails, or an array contradicts the type.
     pub fn from_stream(stream: FFI_ArrowArrayStream) -> Result<Self, Error> {
         let (field, chunks) = checked(|| import::stream(stream))?;
-        Ok(Self { field, chunks, failed: 0, shape: None })
+        Ok(Self { field, chunks: Arc::new(chunks), failed: 0, shape: None })
     }
 
     /// Takes a producer's array and checks it.
     ///
     /// # Errors
-    /// [`Error::Stream`] if the array contradicts the type.
+    /// [`Error::Producer`] if the array contradicts the type.
     ///
     /// # Safety
     /// The array and its schema agree with the Arrow C data interface.
@@ -61,14 +60,14 @@ impl Column {
         checked(|| {
             let field = import::field(&schema)?;
             let chunks = vec![import::array(array, field.data_type())?];
-            Ok(Self { field, chunks, failed: 0, shape: None })
+            Ok(Self { field, chunks: Arc::new(chunks), failed: 0, shape: None })
         })
     }
 
     /// The type that a schema of the C data interface describes.
     ///
     /// # Errors
-    /// [`Error::Stream`] if it describes none.
+    /// [`Error::Producer`] if it describes none.
     pub fn type_of(schema: &FFI_ArrowSchema) -> Result<DataType, Error> {
         checked(|| Ok(import::parsed(schema)?.data_type().clone()))
     }
@@ -116,7 +115,7 @@ impl Column {
     /// The type in the C data interface.
     ///
     /// # Errors
-    /// [`Error::Stream`] for a type that the interface does not have.
+    /// [`Error::Producer`] for a type that the interface does not have.
     pub fn schema(&self) -> Result<FFI_ArrowSchema, Error> {
         Ok(FFI_ArrowSchema::try_from(self.field())?)
     }
@@ -127,7 +126,7 @@ impl Column {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn to_array(&self) -> Result<Option<FFI_ArrowArray>, Error> {
-        let array = match (&*self.chunks, &self.shape) {
+        let array = match (&**self.chunks, &self.shape) {
             ([], _) => new_empty_array(self.data_type()),
             ([chunk], _) => Arc::clone(chunk),
             (chunks, Some(shape)) if cells::fitting(shape, chunks) == chunks.len() => {
@@ -142,8 +141,8 @@ impl Column {
 
     /// The column as a stream, one array for each chunk. The stream shares the buffers.
     pub fn to_stream(&self) -> FFI_ArrowArrayStream {
-        let Self { field, chunks, .. } = self.clone();
-        let state = Box::new(Exported { field, chunks: chunks.into_iter(), error: None });
+        let column = self.clone();
+        let state = Box::new(Exported { column, next: 0, error: None });
         // SAFETY: the callbacks keep the rules of the interface; `release` frees the state once.
         unsafe {
             FFI_ArrowArrayStream::new_unchecked(
@@ -164,7 +163,7 @@ fn checked<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         match text.or_else(|| reason.downcast_ref::<&str>().copied()) {
             Some(text) => {
                 let text = crate::excerpt::excerpt(text);
-                Err(Error::Stream(format!("the array contradicts its type: {text}")))
+                Err(Error::Producer(format!("the array contradicts its type: {text}")))
             }
             // Not a panic, but the end of a call that was stopped.
             None => std::panic::resume_unwind(reason),
@@ -174,8 +173,8 @@ fn checked<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
 
 /// The state of an exported stream.
 struct Exported {
-    field: FieldRef,
-    chunks: vec::IntoIter<ArrayRef>,
+    column: Column,
+    next: usize,
     error: Option<CString>,
 }
 
@@ -198,7 +197,7 @@ unsafe extern "C" fn get_schema(
     // SAFETY: the consumer passes a stream of ours and a place for a schema.
     unsafe {
         let state = state(stream);
-        match FFI_ArrowSchema::try_from(&*state.field) {
+        match FFI_ArrowSchema::try_from(&*state.column.field) {
             Ok(schema) => {
                 out.write(schema);
                 0
@@ -217,11 +216,12 @@ unsafe extern "C" fn get_next(
 ) -> c_int {
     // SAFETY: the consumer passes a stream of ours and a place for an array.
     unsafe {
-        let next = state(stream).chunks.next();
-        out.write(match next {
+        let state = state(stream);
+        out.write(match state.column.chunks.get(state.next) {
             Some(chunk) => FFI_ArrowArray::new(&chunk.to_data()),
             None => FFI_ArrowArray::empty(),
         });
+        state.next += 1;
     }
     0
 }

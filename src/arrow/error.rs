@@ -29,9 +29,9 @@ pub enum Error {
     /// The column has a type that the function does not accept.
     #[error("{0}")]
     Type(String),
-    /// The producer's stream failed, or its buffers contradict the Arrow format.
+    /// The producer of the column failed, or its buffers contradict the Arrow format.
     #[error("{0}")]
-    Stream(String),
+    Producer(String),
     /// A row failed, under [`OnError::Raise`].
     #[error("{failure} (in row {row})")]
     Row {
@@ -78,7 +78,7 @@ impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         match error {
             ArrowError::MemoryError(_) => Self::OutOfMemory,
-            error => Self::Stream(error.to_string()),
+            error => Self::Producer(error.to_string()),
         }
     }
 }
@@ -96,7 +96,7 @@ pub enum Failure {
     #[error(transparent)]
     Gcf(#[from] gcf::Error),
     /// A CAD text or document is invalid.
-    #[error("{error}{kept}", error = .0, kept = kept(.0))]
+    #[error("{error}{advice}", error = .0, advice = advice(.0))]
     Cad(#[from] cad::Error),
 }
 
@@ -127,15 +127,10 @@ impl Failure {
     }
 }
 
-/// How everything outside of the CAD model can be kept, which is only on request: the end of the message of
-/// an exception.
-pub const KEPT: &str =
-    " (unknown=\"keep\" keeps it, in load, loads, and to_compact with dialect 0.2)";
-
-fn kept(error: &cad::Error) -> &'static str {
+fn advice(error: &cad::Error) -> &'static str {
     match error {
-        cad::Error::Document(error) if error.outside_model => KEPT,
-        _ => "",
+        cad::Error::Document(error) => error.advice(),
+        cad::Error::Parse(_) | cad::Error::Binary(_) => "",
     }
 }
 

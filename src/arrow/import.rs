@@ -65,7 +65,7 @@ const _: () = assert!(size_of::<RawArray>() == size_of::<FFI_ArrowArray>());
 const _: () = assert!(size_of::<RawSchema>() == size_of::<FFI_ArrowSchema>());
 
 fn invalid(message: impl Into<String>) -> Error {
-    Error::Stream(message.into())
+    Error::Producer(message.into())
 }
 
 /// A producer's array whose offsets were copied to aligned memory, which lives as long as the array.
@@ -229,49 +229,39 @@ pub(super) fn array(mut array: FFI_ArrowArray, data_type: &DataType) -> Result<A
 fn validate(data: &ArrayData) -> Result<(), ArrowError> {
     data.validate()?;
     data.validate_nulls()?;
-    let empty = |data: &ArrayData| {
-        matches!(data.data_type(), DataType::Dictionary(..)) && data.child_data()[0].is_empty()
-    };
-    if !empty(data) {
+    let is_dictionary = matches!(data.data_type(), DataType::Dictionary(..));
+    if !(is_dictionary && data.child_data()[0].is_empty()) {
         data.validate_values()?;
     }
     data.child_data().iter().try_for_each(validate)
 }
 
-/// How an array of a type is laid out.
-struct Layout {
-    buffers: Buffers,
-    children: usize,
-    dictionary: bool,
-}
-
+/// The buffers of an array of a type.
 enum Buffers {
     /// So many.
     Exactly(i64),
-    /// Validity, offsets of four or eight bytes, and perhaps the values.
+    /// So many: validity, offsets of four or eight bytes, and perhaps the values.
     Offsets(i64, usize),
     /// Validity, views, values, and the lengths of the buffers of values.
     Views,
 }
 
-fn layout(data_type: &DataType) -> Layout {
-    use Buffers::{Exactly, Offsets, Views};
-    let (buffers, children) = match data_type {
-        DataType::Null => (Exactly(0), 0),
-        DataType::Struct(fields) => (Exactly(1), fields.len()),
-        DataType::FixedSizeList(..) => (Exactly(1), 1),
-        DataType::Utf8 | DataType::Binary => (Offsets(3, 4), 0),
-        DataType::LargeUtf8 | DataType::LargeBinary => (Offsets(3, 8), 0),
-        DataType::List(_) | DataType::Map(..) => (Offsets(2, 4), 1),
-        DataType::LargeList(_) => (Offsets(2, 8), 1),
-        DataType::ListView(_) | DataType::LargeListView(_) => (Exactly(3), 1),
-        DataType::Utf8View | DataType::BinaryView => (Views, 0),
-        DataType::Union(fields, UnionMode::Sparse) => (Exactly(1), fields.len()),
-        DataType::Union(fields, UnionMode::Dense) => (Exactly(2), fields.len()),
-        DataType::RunEndEncoded(..) => (Exactly(0), 2),
-        _ => (Exactly(2), 0),
-    };
-    Layout { buffers, children, dictionary: matches!(data_type, DataType::Dictionary(..)) }
+impl Buffers {
+    fn of(data_type: &DataType) -> Self {
+        match data_type {
+            DataType::Null | DataType::RunEndEncoded(..) => Self::Exactly(0),
+            DataType::Struct(_)
+            | DataType::FixedSizeList(..)
+            | DataType::Union(_, UnionMode::Sparse) => Self::Exactly(1),
+            DataType::Utf8 | DataType::Binary => Self::Offsets(3, 4),
+            DataType::LargeUtf8 | DataType::LargeBinary => Self::Offsets(3, 8),
+            DataType::List(_) | DataType::Map(..) => Self::Offsets(2, 4),
+            DataType::LargeList(_) => Self::Offsets(2, 8),
+            DataType::ListView(_) | DataType::LargeListView(_) => Self::Exactly(3),
+            DataType::Utf8View | DataType::BinaryView => Self::Views,
+            _ => Self::Exactly(2),
+        }
+    }
 }
 
 /// The types of the children of an array.
@@ -304,8 +294,8 @@ impl Checked {
             let data_type = excerpt(&data_type.to_string());
             invalid(format!("an array of the type {data_type} {what}"))
         };
-        let Layout { buffers, children: count, dictionary } = layout(data_type);
-        let rows = check_sizes(array, data_type, &buffers, count).map_err(wrong)?;
+        let (buffers, children) = (Buffers::of(data_type), children(data_type));
+        let rows = check_sizes(array, data_type, &buffers, children.len()).map_err(wrong)?;
         match buffers {
             Buffers::Exactly(_) => {}
             Buffers::Offsets(_, width) => {
@@ -314,12 +304,12 @@ impl Checked {
             }
             Buffers::Views => check_views(array, rows).map_err(wrong)?,
         }
-        if array.n_children != i64::try_from(count).unwrap_or(i64::MAX)
-            || (count > 0 && array.children.is_null())
+        if array.n_children != i64::try_from(children.len()).unwrap_or(i64::MAX)
+            || (array.n_children > 0 && array.children.is_null())
         {
             return Err(wrong("has another number of children"));
         }
-        for (at, child) in children(data_type).into_iter().enumerate() {
+        for (at, child) in children.into_iter().enumerate() {
             // SAFETY: the array has so many children, which are ours like the array.
             let found = unsafe { (*array.children.add(at)).as_mut() };
             self.check(found.ok_or_else(|| wrong("has a child that is null"))?, child)?;
@@ -327,7 +317,7 @@ impl Checked {
         // SAFETY: the dictionary is null or an array, which is ours.
         match (unsafe { array.dictionary.as_mut() }, data_type) {
             (Some(values), DataType::Dictionary(_, of)) => self.check(values, of),
-            (None, _) if dictionary => Err(wrong("has no dictionary")),
+            (None, DataType::Dictionary(..)) => Err(wrong("has no dictionary")),
             _ => Ok(()),
         }
     }

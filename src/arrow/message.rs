@@ -9,7 +9,7 @@ use super::rows::{RowOptions, Stop, map};
 use super::texts::{Text, Texts};
 use crate::compact::{
     self, Choice, Compression, DecodeOptions, Decoded, EncodeOptions, Format, Layout, Protocol,
-    Stream, Wire,
+    Wire,
 };
 
 /// A column of the result of [`decode`].
@@ -192,16 +192,11 @@ pub fn inspect(
         let opened = compact::open(wire, decode)?;
         let decoded = opened.read()?;
         let verbose = compact::encode(&decoded.response, &verbose)?;
-        let (compression, dictionary) = match opened.compression() {
-            None => (None, None),
-            Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),
-            Some(Compression::Deflate(Stream::Gzip)) => (Some("gzip"), None),
-            Some(Compression::Zstd) => (Some("zstd"), None),
-            Some(Compression::Dictionary(id)) => (Some("zstd"), Some(id)),
-        };
+        let compression = opened.compression();
+        let dictionary = compression.and_then(Compression::dictionary);
         cells.text(0, opened.format().name())?;
         cells.text_or_null(1, decoded.layout.map(version))?;
-        cells.text_or_null(2, compression)?;
+        cells.text_or_null(2, compression.map(Compression::name))?;
         cells.int(3, dictionary.map(i64::from));
         let sizes = [
             Some(wire.size()),

@@ -7,7 +7,8 @@
 //! | module | content |
 //! |---|---|
 //! | `column`, `import` | [`Column`], and its exchange over the Arrow C interfaces: all `unsafe` code is there |
-//! | `texts`, `keys` | reads a chunk of texts of any Arrow type; the indices of a dictionary |
+//! | `texts` | reads a chunk of texts of any Arrow type |
+//! | `integers`, `keys` | integers of any size; the indices of a dictionary |
 //! | `cells` | builds the columns of a result |
 //! | `rows` | applies a function to each row, on several threads |
 //! | `response`, `message`, `text` | the functions |
@@ -19,6 +20,7 @@ mod cells;
 mod column;
 mod error;
 mod import;
+mod integers;
 mod keys;
 mod loads;
 mod message;
@@ -32,12 +34,12 @@ pub use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 pub use arrow_schema::DataType;
 pub use column::Column;
-pub use error::{Error, Failure, KEPT, OnError};
+pub use error::{Error, Failure, OnError};
 pub use loads::gcf_loads;
 pub use message::{Field, decode, detect, inspect};
 pub use response::{Output, encode};
 pub use rows::RowOptions;
-pub use table::{Table, Target, Written};
+pub use table::{Table, Target};
 pub use text::{
     CadWrite, cad_from_compact, cad_to_compact, count_tokens, gcf_from_json, gcf_to_json,
 };

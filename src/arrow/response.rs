@@ -5,15 +5,13 @@
 use super::cells::{Kind, Shape};
 use super::column::Column;
 use super::error::Error;
+use super::integers::Integers;
 use super::message::Field;
 use super::rows::{Chunk, RowOptions, Stop, map};
 use super::texts::{Text, Texts};
 use crate::compact::{self, EncodeError, EncodeOptions, Response, Status};
 use crate::excerpt::excerpt;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::DataType;
 use std::borrow::Cow;
@@ -164,10 +162,10 @@ impl Structs {
         }
         let missing = || invalid(Field::Result, "it is null; a response has a result");
         let result = utf8(self.result.get(row).ok_or_else(missing)?, Field::Result)?;
-        let int = |column: &Option<Ints>| column.as_ref().and_then(|ints| ints.get(row));
-        let returncode = int(&self.returncode)
-            .map(|code| i64::try_from(code).map_err(|_| out_of_range(Field::Returncode)))
-            .transpose()?;
+        let int = |column: &Option<Ints>, field| {
+            column.as_ref().map_or(Ok(None), |ints| ints.get(row, field))
+        };
+        let returncode = int(&self.returncode, Field::Returncode)?;
         let status = match text(self.status.as_ref(), row, Field::Status)? {
             None if returncode.is_some_and(|code| code != 0) => Status::Err,
             None => Status::Ok,
@@ -176,16 +174,14 @@ impl Structs {
                 invalid(Field::Status, &format!("expected OK, ERR, PART or STREAM, found {found}"))
             })?,
         };
-        let tokens = int(&self.tokens).unwrap_or(0);
-        if tokens < 0 {
-            return Err(invalid(Field::Tokens, "the number must not be negative").into());
-        }
+        let tokens = u64::try_from(int(&self.tokens, Field::Tokens)?.unwrap_or(0))
+            .map_err(|_| invalid(Field::Tokens, "the number must not be negative"))?;
         let flags = self.ultrathink.as_ref().and_then(|column| column.as_boolean_opt());
         Ok(Response {
             result,
             model: text(self.model.as_ref(), row, Field::Model)?.unwrap_or_default(),
             status,
-            tokens: u64::try_from(tokens).map_err(|_| out_of_range(Field::Tokens))?,
+            tokens,
             model_name: text(self.model_name.as_ref(), row, Field::ModelName)?,
             returncode: returncode.filter(|&code| code != status.returncode()),
             reasoning_effort: text(self.reasoning_effort.as_ref(), row, Field::ReasoningEffort)?,
@@ -221,37 +217,30 @@ fn invalid(field: Field, message: &str) -> EncodeError {
     EncodeError { field: field.name(), path: None, message, out_of_memory: false }
 }
 
-/// A column of integers of any size.
-struct Ints(ArrayRef);
+/// A column of integers of any size, or of nulls.
+struct Ints {
+    column: ArrayRef,
+    values: Option<Integers>,
+}
 
 impl Ints {
     fn new(column: &ArrayRef) -> Result<Self, Error> {
-        let found = column.data_type();
-        if found.is_integer() || *found == DataType::Null {
-            return Ok(Self(column.clone()));
+        let values = Integers::new(&**column);
+        match column.data_type() {
+            other if values.is_none() && *other != DataType::Null => {
+                Err(Error::unexpected(other, "integers"))
+            }
+            _ => Ok(Self { column: column.clone(), values }),
         }
-        Err(Error::unexpected(found, "integers"))
     }
 
-    fn get(&self, row: usize) -> Option<i128> {
-        if self.0.is_null(row) {
-            return None;
-        }
-        macro_rules! value {
-            ($type:ty) => {
-                Some(self.0.as_primitive::<$type>().value(row).into())
-            };
-        }
-        match self.0.data_type() {
-            DataType::Int8 => value!(Int8Type),
-            DataType::Int16 => value!(Int16Type),
-            DataType::Int32 => value!(Int32Type),
-            DataType::Int64 => value!(Int64Type),
-            DataType::UInt8 => value!(UInt8Type),
-            DataType::UInt16 => value!(UInt16Type),
-            DataType::UInt32 => value!(UInt32Type),
-            DataType::UInt64 => value!(UInt64Type),
-            _ => None,
+    /// The integer of a row, `None` if it is null.
+    fn get(&self, row: usize, field: Field) -> Result<Option<i64>, EncodeError> {
+        match &self.values {
+            Some(values) if self.column.is_valid(row) => {
+                values.get(row).map(Some).map_err(|_| out_of_range(field))
+            }
+            _ => Ok(None),
         }
     }
 }

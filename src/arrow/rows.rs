@@ -11,6 +11,7 @@ use super::cells::{self, Cells, Kind, Shape};
 use super::column::Column;
 use super::error::{Error, Failure, OnError};
 use crate::interrupt::{Steps, poll};
+use crate::memory;
 use crate::threads;
 use arrow_array::{ArrayRef, new_empty_array};
 use std::collections::VecDeque;
@@ -19,11 +20,14 @@ use std::ops::Range;
 /// The bytes of input of a piece of work. A thread is started for as much.
 const PIECE: usize = 1 << 20;
 
-/// The minimum and maximum number of rows of a piece.
-const ROWS: Range<usize> = 1..65_536;
+/// The maximum number of rows of a piece.
+const MAX_ROWS: usize = 65_536;
 
 /// A row counts as a step for each of so many bytes.
 const STEP: usize = 64;
+
+/// The bytes of memory for a chunk of the result, besides its rows.
+const CHUNK_SIZE: usize = 2_048;
 
 /// How a function is applied to the rows of a column.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,6 +79,8 @@ pub(super) fn map<C: Chunk>(
     let job = Job { shape: with_errors(shape, options.errors), errors: options.errors, apply };
     let most = if options.threads == 0 { threads::default_threads() } else { options.threads };
     let (mut chunks, mut failed, mut before) = (Vec::new(), 0, 0);
+    chunks.try_reserve(column.chunks().len())?;
+    memory::ensure(column.chunks().len().saturating_mul(CHUNK_SIZE))?;
     // Without a chunk, the type is checked all the same.
     C::new(&new_empty_array(column.data_type()))?;
     for chunk in column.chunks() {
@@ -107,7 +113,7 @@ fn with_errors(shape: Shape, errors: OnError) -> Shape {
 /// Divides the rows of a chunk into pieces.
 fn pieces(rows: usize, bytes: usize) -> Vec<Range<usize>> {
     let row = bytes / rows.max(1);
-    let size = (PIECE / row.max(1)).clamp(ROWS.start, ROWS.end);
+    let size = (PIECE / row.max(1)).clamp(1, MAX_ROWS);
     (0..rows).step_by(size).map(|start| start..(start + size).min(rows)).collect()
 }
 

@@ -47,11 +47,12 @@ impl Chunk for Texts {
             DataType::Binary => Self::Binary(chunk.as_binary().clone()),
             DataType::LargeBinary => Self::LargeBinary(chunk.as_binary().clone()),
             DataType::BinaryView => Self::BinaryView(chunk.as_binary_view().clone()),
-            DataType::Dictionary(_, values) if is_text(values) => {
-                let (keys, values) = Keys::new(&**chunk);
-                Self::Dictionary(keys, Box::new(Self::new(values)?))
-            }
-            other => return Err(Error::unexpected(other, TEXTS)),
+            other => match Keys::new(&**chunk) {
+                Some((keys, values)) if is_text(values.data_type()) => {
+                    Self::Dictionary(keys, Box::new(Self::new(values)?))
+                }
+                _ => return Err(Error::unexpected(other, TEXTS)),
+            },
         })
     }
 
@@ -64,7 +65,7 @@ impl Chunk for Texts {
             Self::Binary(array) => array.len(),
             Self::LargeBinary(array) => array.len(),
             Self::BinaryView(array) => array.len(),
-            Self::Dictionary(keys, _) => keys.len(),
+            Self::Dictionary(keys, _) => keys.rows(),
         }
     }
 
@@ -86,7 +87,7 @@ impl Chunk for Texts {
             Self::LargeBinary(array) => bytes!(array),
             Self::Utf8View(array) => array.lengths().map(|length| length as usize).sum(),
             Self::BinaryView(array) => array.lengths().map(|length| length as usize).sum(),
-            Self::Dictionary(keys, texts) => texts.bytes() / texts.rows().max(1) * keys.len(),
+            Self::Dictionary(keys, texts) => texts.bytes() / texts.rows().max(1) * keys.rows(),
         }
     }
 }

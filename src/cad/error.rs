@@ -41,6 +41,16 @@ impl DocumentError {
         Self { path: path.into(), message: message.into(), outside_model: false }
     }
 
+    /// How a user of the Python package keeps content outside of the model, which is only on request: the end
+    /// of the message of the exception. Empty for other errors.
+    pub fn advice(&self) -> &'static str {
+        if self.outside_model {
+            " (unknown=\"keep\" keeps it, in load, loads, and to_compact with dialect 0.2)"
+        } else {
+            ""
+        }
+    }
+
     /// Marks the error as one about content outside the model.
     pub(super) fn outside_model(self) -> Self {
         Self { outside_model: true, ..self }

@@ -114,6 +114,25 @@ pub enum Compression {
     Dictionary(u32),
 }
 
+impl Compression {
+    /// `zlib`, `gzip` or `zstd`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deflate(Stream::Zlib) => "zlib",
+            Self::Deflate(Stream::Gzip) => "gzip",
+            Self::Zstd | Self::Dictionary(_) => "zstd",
+        }
+    }
+
+    /// The id of the dictionary.
+    pub fn dictionary(self) -> Option<u32> {
+        match self {
+            Self::Dictionary(id) => Some(id),
+            Self::Deflate(_) | Self::Zstd => None,
+        }
+    }
+}
+
 /// A decompressed response that is not parsed yet.
 #[derive(Debug)]
 pub struct Opened<'a> {

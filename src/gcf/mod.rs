@@ -26,4 +26,6 @@ pub use generic::{
     encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
     write_walk,
 };
+#[cfg(feature = "arrow")]
+pub(crate) use limits::FREE_EXPANSION;
 pub use limits::Limits;

@@ -97,10 +97,37 @@ def test_what_does_not_fit_is_named_with_its_place(
     assert (caught.value.code, caught.value.path) == (code, path)
 
 
-def test_null_where_the_schema_allows_none_is_an_error() -> None:
-    schema = pa.schema([pa.field("a", pa.int64(), nullable=False)])
-    with pytest.raises(cw.UnsupportedValue, match="null"):
-        arrow.gcf_loads(gcf.dumps([{"a": 1}, {"a": None}]), schema=schema)
+STRICT = pa.field("a", pa.int64(), nullable=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "path"),
+    [
+        ([{"a": 1}, {"a": None}], pa.schema([STRICT]), "$[1].a"),
+        ([{"a": 1, "b": 1}, {"b": 2}], pa.schema([STRICT, ("b", pa.int64())]), "$[1]"),
+        ([[1], [2, None]], pa.list_(STRICT), "$[1][1]"),
+        ([[1, 2], [None, 3]], pa.list_(STRICT, 2), "$[1][0]"),
+        ([{"k": 1}, {"l": None}], pa.map_(pa.utf8(), STRICT), "$[1].l"),
+    ],
+    ids=str,
+)
+def test_null_where_the_schema_allows_none_is_named_with_its_place(
+    value: Any, schema: Any, path: str
+) -> None:
+    with pytest.raises(cw.UnsupportedValue, match="allows no null") as caught:
+        arrow.gcf_loads(gcf.dumps(value), schema=schema)
+    assert caught.value.path == path
+
+
+def test_rows_of_unlike_fields_are_limited() -> None:
+    text = gcf.dumps([{f"field {n}": n} for n in range(500)])
+    assert pa.chunked_array(arrow.gcf_loads(text)).to_pylist()[7]["field 7"] == 7
+    with pytest.raises(cw.GcfError, match="max_expansion") as caught:
+        arrow.gcf_loads(text, max_expansion=0)
+    assert caught.value.code == "limit_exceeded"
+    lists = pa.list_(pa.int64(), 1_000_000)
+    with pytest.raises(cw.GcfError, match="max_expansion"):
+        arrow.gcf_loads(gcf.dumps([None] * 100), schema=lists)
 
 
 def test_text_and_schema_of_another_type_are_refused() -> None:

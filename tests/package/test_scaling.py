@@ -13,7 +13,7 @@ import pytest
 from tests.scaling import harness
 from tests.scaling.harness import STEEPEST, Case
 
-SUBJECTS = ["cad", "claims", "compact", "gcf", "graph", "session", "shrink"]
+SUBJECTS = ["cad", "claims", "columns", "compact", "gcf", "graph", "session", "shrink"]
 
 
 def cases_of(subject: str) -> list[Case]:

@@ -202,7 +202,7 @@ fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
 fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
     match error {
         arrow::Error::Type(message) => PyTypeError::new_err(message.clone()),
-        arrow::Error::Stream(message) => exception!(py, CompactWireError, message),
+        arrow::Error::Producer(message) => exception!(py, CompactWireError, message),
         arrow::Error::TooLarge { limit, .. } => {
             exception!(py, OutputTooLarge, error.to_string(), limit = *limit)
         }
@@ -327,8 +327,7 @@ fn parse_error(py: Python<'_>, error: &cad::ParseError) -> PyErr {
 /// The exception of an error in a CAD document.
 #[cold]
 fn document_error(py: Python<'_>, error: &cad::DocumentError) -> PyErr {
-    let hint = if error.outside_model { arrow::KEPT } else { "" };
-    let text = format!("{error}{hint}");
+    let text = format!("{error}{}", error.advice());
     exception!(py, DocumentError, text, path = &error.path, message = &error.message)
 }
 

@@ -6,7 +6,7 @@ use super::dictionary::Dictionary;
 use super::errors::Result;
 use super::message::{DEFAULT_MAX_SIZE, open};
 use super::response::{Response, format_member, layout_version};
-use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format, Stream};
+use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format};
 use pyo3::prelude::*;
 
 /// The format of a message and the size of each of its layers.
@@ -79,13 +79,8 @@ pub(super) fn inspect<'py>(
     let decoded = detached(py, bytes, || opened.read())??;
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
     let verbose_size = detached(py, bytes, || compact::encode(&decoded.response, &verbose))??.len();
-    let (compression, dictionary_id) = match opened.compression() {
-        None => (None, None),
-        Some(Compression::Deflate(Stream::Zlib)) => (Some("zlib"), None),
-        Some(Compression::Deflate(Stream::Gzip)) => (Some("gzip"), None),
-        Some(Compression::Zstd) => (Some("zstd"), None),
-        Some(Compression::Dictionary(id)) => (Some("zstd"), Some(id)),
-    };
+    let dictionary_id = opened.compression().and_then(Compression::dictionary);
+    let compression = opened.compression().map(Compression::name);
     let layers = [
         ("wire", Some(wire.size())),
         (compression.unwrap_or(""), compression.and(opened.binary_len())),

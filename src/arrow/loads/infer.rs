@@ -2,6 +2,7 @@
 
 use super::Misfit;
 use crate::interrupt::polled;
+use crate::memory;
 use crate::value::Value;
 use arrow_schema::{DataType, Field, Fields};
 use std::borrow::Cow;
@@ -62,7 +63,10 @@ fn list<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
     for value in polled(values.iter().flatten()) {
         match value {
             Value::Null => {}
-            Value::Array(some) => elements.extend(some.iter().map(Some)),
+            Value::Array(some) => {
+                memory::require(elements.try_reserve(some.len()));
+                elements.extend(some.iter().map(Some));
+            }
             other => return Err(mixed(other, &DataType::new_list(DataType::Null, true))),
         }
     }
@@ -83,7 +87,7 @@ fn structure<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v
                 columns.push((key, Vec::new()));
                 columns.len() - 1
             });
-            columns[place].1.push(Some(member));
+            memory::push(&mut columns[place].1, Some(member));
         }
     }
     let field = |(name, values): &(&str, Vec<_>)| Ok(Field::new(*name, data_type(values)?, true));

@@ -13,8 +13,10 @@ use super::column::Column;
 use crate::excerpt::path_step;
 use crate::gcf::{self, Code, DecodeOptions, Place};
 use crate::interrupt::polled;
+use crate::memory;
 use crate::value::Value;
 use arrow_schema::{DataType, Field};
+use build::Build;
 use std::sync::Arc;
 
 /// Reads the array of a text, or the only member of its object if that is an array. Without a type, the column
@@ -22,7 +24,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// As [`gcf::decode`]; `unsupported_type` for a value that does not fit its column, `out_of_range` for a
-/// number that the column's type does not have. The place is the path of the value.
+/// number that the column's type does not have; `limit_exceeded` if rows of unlike fields would need more cells
+/// than `max_expansion` allows. The place is the path of the value.
 pub fn gcf_loads(
     text: &str,
     data_type: Option<&DataType>,
@@ -32,12 +35,15 @@ pub fn gcf_loads(
     let rows = elements(&root)
         .ok_or_else(|| Misfit::new(&root, "a column needs an array, or an object of one array"))
         .and_then(|rows| {
+            memory::require(memory::ensure(size_of_val(rows)));
             let rows: Vec<_> = polled(rows).map(Some).collect();
             let data_type = match data_type {
                 Some(data_type) => data_type.clone(),
                 None => infer::data_type(&rows)?,
             };
-            let array = build::array(&data_type, &rows)?;
+            let free = gcf::FREE_EXPANSION.saturating_mul(text.len() as u64);
+            let limit = free.saturating_add(options.limits.max_expansion as u64);
+            let array = Build::new(limit).array(&data_type, &rows)?;
             let field = Arc::new(Field::new("", data_type, true));
             Ok(Column::new(field, vec![array]))
         });
@@ -77,7 +83,11 @@ impl<'v> Misfit<'v> {
 
     /// No value is at fault, but the type of the column.
     fn unsupported(data_type: &DataType) -> Self {
-        let message = format!("a column of the type {data_type} cannot be read from GCF");
+        Self::of_column(format!("a column of the type {data_type} cannot be read from GCF"))
+    }
+
+    /// No single value is at fault. The path is then that of the whole value.
+    fn of_column(message: String) -> Self {
         Self { value: None, code: Code::UnsupportedType, message }
     }
 

@@ -12,6 +12,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
+use chrono::Datelike;
 use std::fmt::Write;
 
 /// The years that Python's dates have.
@@ -137,7 +138,7 @@ impl Moments {
             Zone::None | Zone::Utc => value,
         };
         let moment = as_datetime::<T>(local)?;
-        let mut text = within_years(&moment.date().to_string(), format!("{moment:?}"))?;
+        let mut text = within_years(moment.year(), &format!("{moment:?}"))?;
         match self.zone {
             Zone::None => {}
             Zone::Utc => text.push('Z'),
@@ -153,31 +154,23 @@ impl Moments {
 }
 
 fn date<T: ArrowPrimitiveType>(value: i64) -> Option<String> {
-    let text = as_date::<T>(value)?.to_string();
-    within_years(&text.clone(), text)
+    let date = as_date::<T>(value)?;
+    within_years(date.year(), &date.to_string())
 }
 
 fn time<T: ArrowPrimitiveType>(value: i64) -> Option<String> {
-    Some(without_zeros(as_time::<T>(value)?.to_string()))
+    Some(without_zeros(&as_time::<T>(value)?.to_string()))
 }
 
-/// A text that begins with a date, without zeros at the end of its fraction; `None` if Python has no such
-/// year.
-fn within_years(date: &str, text: String) -> Option<String> {
-    // A year of other than four digits is written with a sign.
-    let year: i32 = date.rsplitn(3, '-').nth(2)?.parse().ok()?;
+/// The text of a date or time without zeros at the end of its fraction; `None` if Python has no such year.
+fn within_years(year: i32, text: &str) -> Option<String> {
     YEARS.contains(&year).then(|| without_zeros(text))
 }
 
 /// A text without the zeros at the end of its fraction of a second.
-fn without_zeros(text: String) -> String {
-    match text.split_once('.') {
-        None => text,
-        Some((head, fraction)) => match fraction.trim_end_matches('0') {
-            "" => head.to_owned(),
-            fraction => format!("{head}.{fraction}"),
-        },
-    }
+fn without_zeros(text: &str) -> String {
+    let text = if text.contains('.') { text.trim_end_matches('0') } else { text };
+    text.trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::value::owned::OwnedWalk;
 use crate::value::read::Conversions;
 use crate::value::read_fast::{BorrowedWalk, NotPlain};
 use crate::value::{read, read_fast};
-use compactwire::arrow::{Column, Error, Table, Written};
+use compactwire::arrow::{Column, Error, Table};
 use compactwire::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Grouping, Limits, Tree};
 use compactwire::json::Escape;
 use compactwire::memory::NO_MEMORY;
@@ -258,10 +258,7 @@ fn write_text<M: Memory>(
 
 /// The text of a column of Arrow, whose rows are an array.
 fn write_table(py: Python<'_>, column: &Column, options: &EncodeOptions) -> Result<String> {
-    let write = || match Table::new(column)?.write(options, Vec::new())? {
-        Written::OnePass(out) => out.into_string().ok_or(Error::OutOfMemory),
-        Written::Tree(text) => Ok(text),
-    };
+    let write = || Ok::<_, Error>(Table::new(column)?.write(options)?);
     Ok(py.detach(|| attached(write))??)
 }
 

@@ -1,0 +1,227 @@
+//! The values of a column as they lie in its buffers.
+//!
+//! Invariant: a row that is null is never read, because Arrow leaves open what lies there.
+
+use super::moments::Moments;
+use crate::arrow::error::Error;
+use crate::arrow::integers::Integers;
+use crate::arrow::keys::Keys;
+use crate::memory;
+use crate::walk::Found;
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, Float16Array, Float32Array, Float64Array, LargeStringArray, StringArray,
+    StringViewArray, StructArray,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Fields};
+use std::ops::Range;
+
+/// The values of a column of one chunk.
+pub(super) struct Node {
+    nulls: Option<NullBuffer>,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    Null,
+    Bool(BooleanBuffer),
+    Int(Integers),
+    F16(Float16Array),
+    F32(Float32Array),
+    F64(Float64Array),
+    Utf8(StringArray),
+    LargeUtf8(LargeStringArray),
+    Utf8View(StringViewArray),
+    /// The index of each row, and the values.
+    Dictionary(Keys, Box<Node>),
+    Struct(Struct),
+    /// The elements of all rows, and for each row where its elements begin and end.
+    List(Ranges, Box<Node>),
+    Map(Ranges, Box<Node>, Box<Node>),
+    /// Values that are written as texts.
+    Text(Moments),
+    Unsupported(DataType),
+}
+
+/// The bytes of memory for a column of a table, with its name.
+pub(super) const COLUMN_SIZE: usize = 512;
+
+pub(super) struct Struct {
+    pub(super) fields: Fields,
+    pub(super) columns: Vec<Node>,
+    /// Whether no two columns have the same name.
+    pub(super) distinct: bool,
+}
+
+/// Where the elements of each row of a list begin and end.
+pub(super) enum Ranges {
+    Small(ScalarBuffer<i32>),
+    Large(ScalarBuffer<i64>),
+    /// Offsets and sizes.
+    SmallView(ScalarBuffer<i32>, ScalarBuffer<i32>),
+    LargeView(ScalarBuffer<i64>, ScalarBuffer<i64>),
+    /// All rows have so many elements.
+    Fixed(usize),
+}
+
+impl Ranges {
+    /// The first element of a row, and their number.
+    pub(super) fn get(&self, row: usize) -> (usize, usize) {
+        // Validated arrays have no negative offsets.
+        let size = |number: i64| usize::try_from(number).unwrap_or(0);
+        let (start, length) = match self {
+            Self::Small(offsets) => (offsets[row].into(), (offsets[row + 1] - offsets[row]).into()),
+            Self::Large(offsets) => (offsets[row], offsets[row + 1] - offsets[row]),
+            Self::SmallView(offsets, sizes) => (offsets[row].into(), sizes[row].into()),
+            Self::LargeView(offsets, sizes) => (offsets[row], sizes[row]),
+            Self::Fixed(size) => return (row * size, *size),
+        };
+        (size(start), size(length))
+    }
+}
+
+impl Node {
+    pub(super) fn new(array: &dyn Array) -> Result<Self, Error> {
+        let nulls = match array.data_type() {
+            // `Keys` knows its nulls, and some of its indices may have no value.
+            DataType::Dictionary(..) => None,
+            _ => array.logical_nulls().filter(|nulls| nulls.null_count() > 0),
+        };
+        let kind = match array.data_type() {
+            DataType::Struct(fields) => Self::structure(array.as_struct(), fields)?,
+            DataType::List(_)
+            | DataType::LargeList(_)
+            | DataType::ListView(_)
+            | DataType::LargeListView(_)
+            | DataType::FixedSizeList(..)
+            | DataType::Map(..) => Self::container(array)?,
+            _ => match Keys::new(array) {
+                Some((keys, values)) => Kind::Dictionary(keys, Box::new(Self::new(&**values)?)),
+                None => scalars(array),
+            },
+        };
+        Ok(Self { nulls, kind })
+    }
+
+    fn structure(array: &StructArray, fields: &Fields) -> Result<Kind, Error> {
+        memory::ensure(fields.len().saturating_mul(COLUMN_SIZE))?;
+        let columns = array.columns().iter().map(|column| Self::new(&**column));
+        let mut names: Vec<_> = fields.iter().map(|field| field.name()).collect();
+        names.sort_unstable();
+        let distinct = names.windows(2).all(|pair| pair[0] != pair[1]);
+        let columns = columns.collect::<Result<_, _>>()?;
+        Ok(Kind::Struct(Struct { fields: fields.clone(), columns, distinct }))
+    }
+
+    fn container(array: &dyn Array) -> Result<Kind, Error> {
+        let list =
+            |ranges, values: &ArrayRef| Ok(Kind::List(ranges, Box::new(Self::new(&**values)?)));
+        match array.data_type() {
+            DataType::List(_) => {
+                let array = array.as_list::<i32>();
+                list(Ranges::Small(array.offsets().inner().clone()), array.values())
+            }
+            DataType::LargeList(_) => {
+                let array = array.as_list::<i64>();
+                list(Ranges::Large(array.offsets().inner().clone()), array.values())
+            }
+            DataType::ListView(_) => {
+                let array = array.as_list_view::<i32>();
+                let (offsets, sizes) = (array.offsets().clone(), array.sizes().clone());
+                list(Ranges::SmallView(offsets, sizes), array.values())
+            }
+            DataType::LargeListView(_) => {
+                let array = array.as_list_view::<i64>();
+                let (offsets, sizes) = (array.offsets().clone(), array.sizes().clone());
+                list(Ranges::LargeView(offsets, sizes), array.values())
+            }
+            DataType::FixedSizeList(_, size) => {
+                let size = usize::try_from(*size).unwrap_or(0);
+                list(Ranges::Fixed(size), array.as_fixed_size_list().values())
+            }
+            _ => {
+                let array = array.as_map();
+                let ranges = Ranges::Small(array.offsets().inner().clone());
+                let (keys, values) = (Self::new(&**array.keys())?, Self::new(&**array.values())?);
+                if !keys.are_keys(array.keys().len()) {
+                    return Ok(Kind::Unsupported(array.data_type().clone()));
+                }
+                Ok(Kind::Map(ranges, Box::new(keys), Box::new(values)))
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_null(&self, row: usize) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+
+    /// The text of a row of texts.
+    #[inline]
+    pub(super) fn text(&self, row: usize) -> Option<&str> {
+        match &self.kind {
+            Kind::Utf8(array) => Some(array.value(row)),
+            Kind::LargeUtf8(array) => Some(array.value(row)),
+            Kind::Utf8View(array) => Some(array.value(row)),
+            _ => None,
+        }
+    }
+
+    /// The text of a key of a map.
+    pub(super) fn key(&self, row: usize) -> Option<&str> {
+        match &self.kind {
+            Kind::Dictionary(keys, values) => values.text(keys.get(row)?),
+            _ => self.text(row),
+        }
+    }
+
+    /// Whether the values are texts, or there are none.
+    fn are_keys(&self, count: usize) -> bool {
+        match &self.kind {
+            Kind::Utf8(_) | Kind::LargeUtf8(_) | Kind::Utf8View(_) => true,
+            Kind::Dictionary(_, values) => values.are_keys(count),
+            _ => count == 0,
+        }
+    }
+
+    /// A number or text that is not null.
+    #[expect(clippy::inline_always, reason = "see `walk::Rows`")]
+    #[inline(always)]
+    pub(super) fn scalar<A, O>(&self, row: usize) -> Option<Found<'_, A, O>> {
+        Some(match &self.kind {
+            Kind::Int(values) => Found::Int(values.get(row).ok()?),
+            Kind::F16(array) => Found::Float(array.value(row).into()),
+            Kind::F32(array) => Found::Float(array.value(row).into()),
+            Kind::F64(array) => Found::Float(array.value(row)),
+            _ => Found::Text(self.text(row)?),
+        })
+    }
+}
+
+/// The values of an array of scalars.
+fn scalars(array: &dyn Array) -> Kind {
+    if let Some(integers) = Integers::new(array) {
+        return Kind::Int(integers);
+    }
+    match array.data_type() {
+        DataType::Null => Kind::Null,
+        DataType::Boolean => Kind::Bool(array.as_boolean().values().clone()),
+        DataType::Float16 => Kind::F16(array.as_primitive().clone()),
+        DataType::Float32 => Kind::F32(array.as_primitive().clone()),
+        DataType::Float64 => Kind::F64(array.as_primitive().clone()),
+        DataType::Utf8 => Kind::Utf8(array.as_string().clone()),
+        DataType::LargeUtf8 => Kind::LargeUtf8(array.as_string().clone()),
+        DataType::Utf8View => Kind::Utf8View(array.as_string_view().clone()),
+        other => Moments::new(array).map_or_else(|| Kind::Unsupported(other.clone()), Kind::Text),
+    }
+}
+
+/// Whether the keys of a map are distinct.
+pub(super) fn are_distinct(keys: &Node, rows: Range<usize>) -> bool {
+    let mut texts = Vec::new();
+    memory::require(texts.try_reserve_exact(rows.len()));
+    texts.extend(rows.map(|row| keys.key(row)));
+    texts.sort_unstable();
+    texts.windows(2).all(|pair| pair[0] != pair[1])
+}

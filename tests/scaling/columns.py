@@ -1,0 +1,95 @@
+"""Columns of Arrow: functions of rows, tables as GCF, and GCF as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import compactwire as cw
+from compactwire import arrow, gcf
+from tests.columns.producer import Column
+
+from .harness import Case
+
+# Values, by the parameter that grows
+
+
+def rows(count: int) -> Any:
+    return [{"id": n, "name": f"row {n}", "paid": n % 2 == 0} for n in range(count)]
+
+
+def fields(count: int) -> Any:
+    return [{f"field {n}": n for n in range(count)}] * 2
+
+
+def lists(count: int) -> Any:
+    return [{"tags": ["a", "b"][: n % 3]} for n in range(count)]
+
+
+def one_list(count: int) -> Any:
+    return [{"numbers": list(range(count))}]
+
+
+def misfit(count: int) -> Any:
+    return [*range(count), "text"]
+
+
+VALUES = [rows, fields, lists, one_list, misfit]
+
+
+# Columns
+
+
+def column(make: Callable[[int], Any]) -> Callable[[int], Any]:
+    return lambda count: arrow.gcf_loads(gcf.dumps(make(count)))
+
+
+def texts(count: int) -> Any:
+    return arrow.encode(Column([f"answer number {n}" for n in range(count)]))
+
+
+def chunks(count: int) -> Any:
+    return arrow.encode(Column(*([f"answer number {n}"] for n in range(count))))
+
+
+def size(column: Any) -> int:
+    """The length of the text; `nbytes` would grow in leaps, like the buffers."""
+    return len(gcf.dumps(column))
+
+
+def text(make: Callable[[int], Any]) -> Callable[[int], str]:
+    return lambda count: gcf.dumps(make(count))
+
+
+FUNCTIONS: dict[str, Callable[[Any], object]] = {
+    "decode": arrow.decode,
+    "decode, report": lambda column: arrow.decode(column, errors="report"),
+    "encode": lambda column: arrow.encode(column, format="base85"),
+    "count_tokens": arrow.count_tokens,
+    "gcf.dumps": gcf.dumps,
+    "as one array": lambda column: column.__arrow_c_array__(),
+}
+
+CASES = [
+    *(
+        Case(f"{name}: {make.__name__}", call, make, 1_000, 10_000, size_of=size)
+        for name, call in FUNCTIONS.items()
+        for make in (texts, chunks)
+    ),
+    *(
+        Case(f"gcf.dumps: {make.__name__}", gcf.dumps, column(make), 500, 10_000, size_of=size)
+        for make in (rows, fields, lists, one_list)
+    ),
+    *(
+        Case(f"gcf_loads: {make.__name__}", arrow.gcf_loads, text(make), 500, 10_000)
+        for make in VALUES
+    ),
+    Case(
+        "gcf.dumps of a table in a value: rows",
+        lambda column: cw.shrink({"rows": column}),
+        column(rows),
+        500,
+        5_000,
+        size_of=size,
+    ),
+]
