@@ -159,6 +159,14 @@ def test_maps_with_dictionary_encoded_keys_and_maps_of_nothing() -> None:
     assert gcf.loads(gcf.dumps(empty)) == [{}]
 
 
+def test_a_null_key_of_a_map_is_named() -> None:
+    keys = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(["a", None]))
+    column = pa.MapArray.from_arrays([0, 2], keys, pa.array([1, 2]))
+    with pytest.raises(cw.UnsupportedValue, match="a key of the map is null") as caught:
+        gcf.dumps(column)
+    assert caught.value.path == "$[0]"
+
+
 def test_run_end_encoded_nulls_are_null() -> None:
     column = pa.RunEndEncodedArray.from_arrays(
         pa.array([2], pa.int32()), pa.array([None], pa.utf8())

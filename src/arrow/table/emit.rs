@@ -1,6 +1,6 @@
 //! Emits a table to a sink: the checked path, which reports what cannot be written, with its place.
 
-use super::node::{Kind, Node, Struct, are_distinct};
+use super::node::{Kind, Node, Struct, invalid_keys};
 use crate::excerpt::excerpt;
 use crate::gcf::{self, Builder, Code};
 use crate::interrupt::Steps;
@@ -44,7 +44,8 @@ impl Node {
             },
             Kind::Struct(Struct { fields, columns, distinct }) => {
                 if !distinct {
-                    return Err(duplicate(sink));
+                    let message = "two columns have the same name".to_owned();
+                    return Err(sink.invalid(Code::DuplicateKey, message));
                 }
                 sink.begin_object()?;
                 for (field, column) in fields.iter().zip(columns) {
@@ -61,8 +62,8 @@ impl Node {
             }
             Kind::Map(ranges, keys, values) => {
                 let (start, length) = ranges.get(row);
-                if !are_distinct(keys, start..start + length) {
-                    return Err(duplicate(sink));
+                if let Some((code, message)) = invalid_keys(keys, start..start + length) {
+                    return Err(sink.invalid(code, message.to_owned()));
                 }
                 sink.begin_object()?;
                 for row in start..start + length {
@@ -100,8 +101,4 @@ fn unsupported(data_type: &DataType) -> String {
     format!(
         "a value of the Arrow type {data_type} cannot be written; cast the column or leave it out"
     )
-}
-
-fn duplicate<S: Target>(sink: &S) -> S::Error {
-    sink.invalid(Code::DuplicateKey, "two columns, or keys of a map, have the same name".to_owned())
 }

@@ -6,6 +6,7 @@ use super::moments::Moments;
 use crate::arrow::error::Error;
 use crate::arrow::integers::Integers;
 use crate::arrow::keys::Keys;
+use crate::gcf::Code;
 use crate::memory;
 use crate::walk::Found;
 use arrow_array::cast::AsArray;
@@ -168,10 +169,11 @@ impl Node {
         }
     }
 
-    /// The text of a key of a map.
+    /// The text of a key of a map; `None` for null, which Arrow forbids.
     pub(super) fn key(&self, row: usize) -> Option<&str> {
         match &self.kind {
-            Kind::Dictionary(keys, values) => values.text(keys.get(row)?),
+            Kind::Dictionary(keys, values) => values.key(keys.get(row)?),
+            _ if self.is_null(row) => None,
             _ => self.text(row),
         }
     }
@@ -217,11 +219,15 @@ fn scalars(array: &dyn Array) -> Kind {
     }
 }
 
-/// Whether the keys of a map are distinct.
-pub(super) fn are_distinct(keys: &Node, rows: Range<usize>) -> bool {
+/// Why the keys of a map cannot be those of an object.
+pub(super) fn invalid_keys(keys: &Node, rows: Range<usize>) -> Option<(Code, &'static str)> {
     let mut texts = Vec::new();
     memory::require(texts.try_reserve_exact(rows.len()));
     texts.extend(rows.map(|row| keys.key(row)));
     texts.sort_unstable();
-    texts.windows(2).all(|pair| pair[0] != pair[1])
+    if texts.first() == Some(&None) {
+        return Some((Code::UnsupportedType, "a key of the map is null"));
+    }
+    let duplicate = texts.windows(2).any(|pair| pair[0] == pair[1]);
+    duplicate.then_some((Code::DuplicateKey, "two keys of the map are equal"))
 }

@@ -1,7 +1,7 @@
 //! A table as a [`Walk`]: the fast path, on which the writer of GCF reads the buffers.
 
 use super::Table;
-use super::node::{Kind, Node, Struct, are_distinct};
+use super::node::{Kind, Node, Struct, invalid_keys};
 use crate::walk::{Found, Look, Stop, Type, Walk};
 use std::cell::Cell as Last;
 use std::rc::Rc;
@@ -205,7 +205,7 @@ impl<'t> Walk for Rows<'t> {
             Kind::Struct(of) => of.distinct,
             Kind::Map(ranges, keys, _) => {
                 let (start, length) = ranges.get(object.row);
-                are_distinct(keys, start..start + length)
+                invalid_keys(keys, start..start + length).is_none()
             }
             _ => true,
         }
