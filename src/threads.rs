@@ -33,8 +33,8 @@ fn limit(value: &str) -> Option<usize> {
 }
 
 /// Applies `work` to each item, on at most `threads` threads including the calling one. Calls `tick` on the
-/// calling thread with the number of items done. If `tick` or `work` unwinds there, the other threads stop at
-/// their next poll.
+/// calling thread with the number of items done. If `tick` or `work` unwinds there, the other threads start
+/// no further item; under [`interrupt::run`] they stop at their next poll.
 pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     items: &[T],
     threads: usize,
@@ -228,7 +228,8 @@ mod tests {
             Ok::<_, ()>(())
         };
         let mut tick = |_| resume_unwind(Box::new("stop"));
-        let call = std::panic::AssertUnwindSafe(|| try_map(&[(), ()], 2, &mut tick, work));
+        let call = || try_map(&[(), ()], 2, &mut tick, work);
+        let call = std::panic::AssertUnwindSafe(|| interrupt::run(|| false, call));
         assert!(std::panic::catch_unwind(call).is_err());
     }
 
