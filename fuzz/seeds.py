@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import random
 import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +108,12 @@ def gcf_values() -> Iterator[bytes]:
     """Yield the texts of the generic profile, with and without their header."""
     yield from without_header(gcf_texts("generic"))
     yield from implied()
+
+
+def arrays() -> Iterator[bytes]:
+    """Yield bytes from which arrays of every type are made."""
+    pick = random.Random(1)
+    yield from (pick.randbytes(size) for size in (60, 200, 500) for _ in range(100))
 
 
 def json_texts() -> Iterator[bytes]:
@@ -285,6 +292,7 @@ TARGETS: dict[str, Callable[[], Iterator[bytes]]] = {
     "decode_compact": wires,
     "decode_payload": payloads,
     "decode_tool_call": tool_calls,
+    "read_arrow": arrays,
     "read_cad": cad_texts,
     "read_cad_binary": cad_bytes,
     "read_gcb": gcb,
@@ -296,6 +304,7 @@ TARGETS: dict[str, Callable[[], Iterator[bytes]]] = {
     "roundtrip_cad": cad_documents,
     "roundtrip_compact": wires,
     "roundtrip_gcf": gcf_values,
+    "roundtrip_table": gcf_values,
     "session": frames,
     "shrink": json_texts,
     "verify_claim": claim_inputs,
