@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -142,9 +143,10 @@ def read_input(path: Path, texts: bool = False) -> Any:
     CompactWireError
         The content does not match the suffix; the message names the file.
     """
+    table = _table(path) if path.suffix.lower() in _TABLES else None
     try:
-        if path.suffix.lower() in _TABLES:
-            return gcf.loads(gcf.dumps(need("pyarrow.parquet", "pyarrow").read_table(path)))
+        if table is not None:
+            return gcf.loads(gcf.dumps(table))
         text = path.read_bytes().decode("utf-8-sig")
         if texts:
             return text
@@ -158,6 +160,25 @@ def read_input(path: Path, texts: bool = False) -> Any:
     except RecursionError:
         raise CompactWireError(f"{one_line(str(path))}: nested too deep") from None
     return text
+
+
+def _table(path: Path) -> Any:
+    with naming_parquet(path):
+        return need("pyarrow.parquet", "pyarrow").read_table(path)
+
+
+@contextlib.contextmanager
+def naming_parquet(path: Path) -> Iterator[None]:
+    """Name the file in the errors of pyarrow about a damaged one."""
+    pa = need("pyarrow", "pyarrow")
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError) as error:
+        # The errors of the operating system have a number, and those of pyarrow have none.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = one_line(str(error).partition("\n")[0])
+        raise CompactWireError(f"{one_line(str(path))}: invalid Parquet: {said}") from error
 
 
 def parse(text: str) -> Any:

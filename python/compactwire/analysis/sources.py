@@ -25,6 +25,7 @@ from .corpus import (
     Corpus,
     DuplicateKeyError,
     kind_of_file,
+    naming_parquet,
     parse,
     read_corpus,
     read_input,
@@ -109,7 +110,7 @@ def batches(
         The maximum number of rows of a batch, 1 or more. A batch of more than 8 MiB has fewer.
     max_row : int
         The largest row of a file, in bytes, 1 or more. A larger one is skipped and counted as an
-        error.
+        error. Rows of ``.parquet`` have no such limit.
 
     Yields
     ------
@@ -259,12 +260,7 @@ def _of_arrow(
         if not types.is_struct(columns.type):
             message = f"column {name!r} is of a table; the source is a column of {columns.type}"
             raise OptionError(message, option="column")
-        names = [field.name for field in columns.type]
-        if names.count(name) != 1:
-            raise OptionError(
-                f"expected one column {name!r}; the columns are {', '.join(map(repr, names))}",
-                option="column",
-            )
+        _check_column(name, columns.type)
     for chunk in columns.chunks:
         for start in range(0, len(chunk), reading.rows):
             part = chunk.slice(start, reading.rows)
@@ -272,6 +268,14 @@ def _of_arrow(
             if own:
                 errors = _field(part, "error").to_pylist()
             yield from _of_array(part if name is None else _field(part, name), errors, own, reading)
+
+
+def _check_column(name: str, table: Iterable[pa.Field], place: str = "") -> None:
+    names = [field.name for field in table]
+    if names.count(name) != 1:
+        known = ", ".join(map(repr, names))
+        message = f"{place}expected one column {name!r}; the columns are {known}"
+        raise OptionError(message, option="column")
 
 
 def _field(part: pa.StructArray, name: str) -> pa.Array:
@@ -341,6 +345,7 @@ def files(source: str | PathLike[str], reading: Reading) -> list[Path]:
         raise FileNotFoundError(
             f"no file or folder {one_line(str(path))!r}; to measure a text, put it into a column"
         )
+    # Path.glob takes no absolute pattern, and finds hidden files.
     matches = [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
     found = [_known(one, reading) for one in matches if one.is_file()]
     if not found:
@@ -396,14 +401,13 @@ def _member(line: str, name: str) -> tuple[str | None, str | None]:
     """Return a member of a JSON object, which must be a text; None if it is absent or null."""
     try:
         value = parse(line)
-        if not isinstance(value, dict):
-            return None, "TypeError"
-        text = value.get(name)
+        if not isinstance(value, dict) or not isinstance(value.get(name), str | None):
+            return None, TypeError.__name__
+        text: str | None = value.get(name)
         if text is not None:
-            text.encode()
-    except (AttributeError, ValueError, RecursionError, DuplicateKeyError) as error:
-        found = type(error)
-        return None, TypeError.__name__ if found is AttributeError else found.__name__
+            text.encode()  # Not possible for a lone surrogate.
+    except (ValueError, RecursionError, DuplicateKeyError) as error:
+        return None, type(error).__name__
     return text, None
 
 
@@ -451,22 +455,13 @@ def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
 
 
 def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
-    pa = need("pyarrow", "pyarrow")
     parquet = need("pyarrow.parquet", "pyarrow")
-    done = 0
-    try:
-        with parquet.ParquetFile(path, pre_buffer=False) as file:
-            names = None if reading.column is None else [reading.column]
-            whole = max(1, file.metadata.num_rows)
-            if names and names[0] not in file.schema_arrow.names:
-                # The error of a table names its columns.
-                list(_of_arrow(to_arrow(file.schema_arrow.empty_table()), None, reading))
-            for batch in file.iter_batches(reading.rows, columns=names):
-                done += batch.num_rows
-                for rows in _of_arrow(to_arrow(batch), None, reading):
-                    yield rows, done / whole
-    except (pa.ArrowException, OSError, EOFError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        said = one_line(str(error).partition("\n")[0])
-        raise CompactWireError(f"{one_line(str(path))}: invalid Parquet: {said}") from error
+    column, done = reading.column, 0
+    with naming_parquet(path), parquet.ParquetFile(path, pre_buffer=False) as file:
+        whole = max(1, file.metadata.num_rows)
+        if column is not None:
+            _check_column(column, file.schema_arrow, f"{one_line(str(path))}: ")
+        for batch in file.iter_batches(reading.rows, columns=column and [column]):
+            done += batch.num_rows
+            for rows in _of_arrow(to_arrow(batch), None, reading):
+                yield rows, done / whole
