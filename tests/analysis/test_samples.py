@@ -78,8 +78,9 @@ def test_one_dictionary_from_one_part_and_from_eight() -> None:
     assert made[0] == made[1]
 
 
-def test_what_is_no_sample_is_an_error() -> None:
+def test_a_table_or_value_that_is_no_sample_is_an_error() -> None:
+    no_tables: list[Any] = [["a"]]
     with pytest.raises(ValueError, match=r"no column 'key': pass the result of sample\(\)"):
         analysis.merge_samples([pa.table({"text": ["a"]})], 5)
     with pytest.raises(TypeError, match=r"that sample\(\) returned, not list"):
-        analysis.merge_samples([["a"]], 5)  # type: ignore[list-item]
+        analysis.merge_samples(no_tables, 5)

@@ -124,12 +124,13 @@ def test_an_empty_summary_has_an_empty_report() -> None:
     assert analysis.summarize(analysis.measure([])).equals(analysis.merge([]))
 
 
-def test_what_is_no_summary_is_an_error() -> None:
+def test_a_table_or_value_that_is_no_summary_is_an_error() -> None:
+    no_tables: list[Any] = [5]
     with pytest.raises(ValueError, match="no column 'round_trip': pass the result of measure"):
         analysis.summarize(analysis.measure([]).drop(["round_trip"]))
     with pytest.raises(ValueError, match="no column 'what': pass the result of summarize"):
         analysis.report(analysis.measure([]))
     with pytest.raises(TypeError, match=r"that summarize\(\) returned, not int"):
-        analysis.merge([5])  # type: ignore[list-item]
+        analysis.merge(no_tables)
     with pytest.raises(TypeError, match="merge takes a list of tables"):
         analysis.merge(analysis.merge([]))

@@ -118,7 +118,7 @@ def test_a_column_is_an_array_and_a_file_takes_a_table() -> None:
     assert file.getvalue() == expected(TABLES["nested"])
 
 
-def test_whoever_takes_values_takes_tables() -> None:
+def test_functions_of_values_take_tables() -> None:
     table = TABLES["flat"]
     assert cw.shrink(table).text == cw.shrink(table.to_pylist()).text
     call = cw.decode_tool_call(
@@ -206,7 +206,9 @@ def test_a_named_zone_is_written_in_utc() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_written_is_named_with_its_place(column: Any, code: str, path: str) -> None:
+def test_a_value_that_cannot_be_written_is_named_with_its_place(
+    column: Any, code: str, path: str
+) -> None:
     for obj, place in (
         (pa.table({"c": column}), path),
         ([pa.table({"c": column})], f"$[0]{path[1:]}"),
