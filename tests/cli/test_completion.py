@@ -76,7 +76,7 @@ def test_bash_completes_a_word(words: str, expected: list[str], script: Path) ->
     assert bash(script, *words.split(" ")) == expected
 
 
-def test_the_script_starts_no_process(script: Path) -> None:
+def test_the_script_runs_no_program(script: Path) -> None:
     assert "compactwire)" not in script.read_text().replace("(compactwire completion bash)", "")
     assert "$(" not in script.read_text().replace("$((", "")
 

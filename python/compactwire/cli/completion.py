@@ -1,6 +1,6 @@
 """The command ``compactwire completion``: scripts that complete commands and options in a shell.
 
-The scripts are written from the parsers. They start no process when a key is pressed, and complete
+The scripts are written from the parsers. They run no program when a key is pressed, and complete
 file names where a command takes them.
 """
 
@@ -36,14 +36,14 @@ class _Command(NamedTuple):
     """The words that its first argument may be, if they are known."""
 
     @property
-    def words(self) -> list[str]:
+    def words(self) -> dict[str, str]:
         """The words that may follow and are no options; empty where a file name may."""
-        return [*self.commands, *self.arguments]
+        return self.commands | dict.fromkeys(self.arguments, "")
 
     @property
-    def names(self) -> list[str]:
-        """The names of the options."""
-        return [name for option in self.options for name in option.names]
+    def names(self) -> dict[str, str]:
+        """The names of the options, and what each is for."""
+        return {name: option.about for option in self.options for name in option.names}
 
 
 def add(commands: Commands, whole: Callable[[], argparse.ArgumentParser]) -> None:
@@ -98,10 +98,8 @@ def _bash(commands: list[_Command]) -> str:
         action = f"words={shlex.quote(' '.join(choices))}" if choices else "return"
         lines.append(f"    {option}) {action} ;;")
     lines += ["    *)", "      case $at:$cur in"]
-    for command in commands:
-        for pattern, words in ((":-*", command.names), (":*", command.words)):
-            listed = shlex.quote(" ".join(words))
-            lines.append(f"        {_quoted(command.path)}{pattern}) words={listed} ;;")
+    for pattern, words in _following(commands):
+        lines.append(f"        {pattern}) words={shlex.quote(' '.join(words))} ;;")
     lines += [
         "      esac ;;",
         "  esac",
@@ -129,10 +127,10 @@ def _zsh(commands: list[_Command]) -> str:
         action = f"compadd -- {' '.join(map(shlex.quote, choices))}" if choices else "_files"
         lines.append(f"    {option}) {action}; return ;;")
     lines += ["  esac", '  case "$at:$PREFIX" in']
-    for command in commands:
-        for pattern, described in ((":-*", _options(command)), (":*", _words(command))):
-            listed = " ".join(shlex.quote(each) for each in described)
-            lines.append(f"    {_quoted(command.path)}{pattern}) known=({listed}) ;;")
+    for pattern, words in _following(commands):
+        # `_describe` takes a word and what it is for, with a colon between them.
+        known = (f"{word}:{about}" if about else word for word, about in words.items())
+        lines.append(f"    {pattern}) known=({' '.join(map(shlex.quote, known))}) ;;")
     lines += [
         "  esac",
         "  if (( ${#known} )); then _describe -o compactwire known; else _files; fi",
@@ -205,14 +203,12 @@ def _values(commands: list[_Command]) -> Iterator[tuple[str, list[str]]]:
                 yield "|".join(names), option.choices
 
 
-def _words(command: _Command) -> list[str]:
-    """The words of a command for `_describe` of zsh: with what each is for, after a colon."""
-    commands = [f"{name}:{about}" for name, about in command.commands.items()]
-    return [*commands, *command.arguments]
-
-
-def _options(command: _Command) -> list[str]:
-    return [f"{name}:{option.about}" for option in command.options for name in option.names]
+def _following(commands: list[_Command]) -> Iterator[tuple[str, dict[str, str]]]:
+    """For each command, as patterns of `case`: its options, and the other words after it."""
+    for command in commands:
+        at = _quoted(command.path)
+        yield f"{at}:-*", command.names
+        yield f"{at}:*", command.words
 
 
 def _quoted(path: tuple[str, ...]) -> str:
