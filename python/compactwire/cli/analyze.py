@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ._shell import OK, add_command, complain, json_line, one_line, tell, write
@@ -147,16 +148,19 @@ class _Meter:
     def __init__(self, sizes: list[int]) -> None:
         from compactwire.analysis.progress import shower
 
-        self._sizes, self._show, self._start = sizes, shower(None), time.monotonic()
+        # Of each file: the bytes before it, and with it.
+        self._ends = [0, *accumulate(sizes)]
+        self._show, self._start = shower(None), time.monotonic()
 
     def at(self, place: int, part: float) -> None:
         """Show that this part of a file is read."""
         from compactwire.analysis import Progress
 
         if self._show:
-            done = sum(self._sizes[:place]) + int(part * self._sizes[place])
+            before, after = self._ends[place : place + 2]
+            done = before + int(part * (after - before))
             passed = time.monotonic() - self._start
-            self._show(Progress(done, sum(self._sizes), passed, "bytes"))
+            self._show(Progress(done, self._ends[-1], passed, "bytes"))
 
 
 def _batches(
