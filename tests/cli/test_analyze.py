@@ -194,9 +194,20 @@ def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
     assert err.startswith(line)
 
 
-def test_options_of_a_sample_need_one(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--column", "text"], "--column needs --sample or --held-out"),
+        (["--always-save"], "--always-save needs --held-out"),
+        (["--column", "text", "--sample", 9000, "--always-save"], "--always-save needs --held-out"),
+    ],
+)
+def test_an_option_without_the_one_that_it_needs_is_an_error(
+    options: list[object],
+    message: str,
+    lake: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    code, err = train(capsys, tmp_path / "out", lake, "--column", "text")
-    assert code == 1
-    assert "--column needs --sample or --held-out" in err
+    code, err = train(capsys, tmp_path / "out", lake, *options)
+    assert (code, err) == (1, f"compactwire: error: {message}\n")

@@ -176,8 +176,10 @@ def _as_table(inspection: cw.Inspection) -> str:
 
 def _run_train(args: argparse.Namespace) -> int:
     sampled = args.held_out or args.sample is not None
-    if not sampled and (args.column is not None or args.always_save):
-        raise ValueError("--column needs --sample or --held-out, and --always-save --held-out")
+    if args.column is not None and not sampled:
+        raise ValueError("--column needs --sample or --held-out")
+    if args.always_save and not args.held_out:
+        raise ValueError("--always-save needs --held-out")
     dictionary = cw.Dictionary.train(
         _sample(args) if sampled else list(_samples(args.paths, args.max_input)),
         size=args.size,
