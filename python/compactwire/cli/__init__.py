@@ -65,9 +65,7 @@ def _flush_stdout() -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    def parse_known_args(  # type: ignore[override]
-        self, args: Any = None, namespace: Any = None
-    ) -> tuple[argparse.Namespace, list[str]]:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # The parser of the command reports unknown arguments, with the usage of the command: from
         # it they would reach the outermost parser.
         found, unknown = super().parse_known_args(args, namespace)
