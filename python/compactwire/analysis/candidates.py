@@ -29,7 +29,7 @@ Reader = Literal["model", "program"]
 Kind = Literal["response", "value", "graph", "cad"]
 
 JSON, PRETTY = "json", "json-pretty"
-_PROTOCOL = {
+PROTOCOL = {
     "verbose": "model",
     "dsl": "model",
     "binary": "program",
@@ -134,7 +134,7 @@ def candidates(kind: Kind) -> dict[str, Candidate]:
 def _responses() -> list[Candidate]:
     formats = [
         Candidate(name, partial(_encode, name), decode, _reader(reader))
-        for name, reader in _PROTOCOL.items()
+        for name, reader in PROTOCOL.items()
     ]
     return [
         Candidate(JSON, lambda response: compact(_fields(response)), _response),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from compactwire import Response, arrow
 
 from ..errors import OptionError
-from .candidates import JSON, PRETTY, Candidate, Kind, candidates
+from .candidates import JSON, PRETTY, PROTOCOL, Candidate, Kind, candidates
 from .comparison import check_known, listed
 from .corpus import parse
 from .extra import need
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _KINDS: dict[str, Kind] = {"text": "response", "json": "value"}
-_PROTOCOL = ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
 _NO_SEED = bytes(8)
 
 
@@ -244,7 +243,7 @@ class _ColumnFormat:
 
 
 def _column_format(name: str, kind: Kind) -> _ColumnFormat | None:
-    if name in _PROTOCOL:
+    if name in PROTOCOL:
         decode = partial(arrow.decode, fields=("result",), errors="report")
         encode = partial(arrow.encode, format=cast("Any", name), errors="report")
         return _ColumnFormat(encode, decode, "result")

@@ -116,7 +116,7 @@ def merge_samples(
     for table in tables:
         found.update(_pairs(table))
         found = _least(found, k, max_bytes)
-    return _table(_least(found, k, max_bytes))
+    return _table(found)
 
 
 def held_out(source: Any, /, *, column: str | None = None) -> Iterator[pa.RecordBatch]:

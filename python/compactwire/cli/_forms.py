@@ -1,4 +1,4 @@
-"""The forms that ``compactwire stats`` measures, and the lines of Python that make them.
+"""The input of ``compactwire stats``, the forms it measures, and the Python that makes them.
 
 The formats are those of `compactwire.analysis`, with the options of GCF, the input as it is, and
 messages as bytes.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import compactwire as cw
 from compactwire import cad, gcf
 
-from ..analysis.candidates import Candidate, candidates, kind_of, prepared
+from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
 from ._rows import BOM, KINDS, as_json
 from ._shell import read, source_name, utf8
 
@@ -50,10 +50,7 @@ _OPTIONS = {
 }
 _PYTHON: dict[Kind, dict[str, str]] = {
     "response": {
-        **{
-            name: f'cw.encode(text, format="{name}")'
-            for name in ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary")
-        },
+        **{name: f'cw.encode(text, format="{name}")' for name in PROTOCOL},
         "bytes": "cw.encode_bytes(text)",
     },
     "value": {
@@ -137,7 +134,7 @@ def _with(name: str, options: dict[str, Any]) -> Candidate:
 
 
 def _bytes(value: Any) -> bytes:
-    return cw.encode_bytes(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return cw.encode_bytes(compact(value))
 
 
 def _packed(value: Any) -> bytes:
