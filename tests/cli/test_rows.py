@@ -10,6 +10,7 @@ import pytest
 
 from compactwire import gcf
 from compactwire.cli import main
+from tests.cli import message_about
 
 Captured = pytest.CaptureFixture[str]
 
@@ -71,10 +72,7 @@ ERRORS = [
 def test_an_error_names_the_file_and_the_line(
     name: str, content: bytes, expected: str, tmp_path: Path, capsys: Captured
 ) -> None:
-    code, out, error = encoded(tmp_path / name, content, capsys)
-    assert (code, out, error.count("\n")) == (1, "", 1)
-    assert error.startswith(f"compactwire: error: {tmp_path / name}: ")
-    assert expected in error
+    assert expected in message_about(tmp_path / name, content, capsys, "gcf", "encode")
 
 
 class Terminal(io.BytesIO):

@@ -13,6 +13,7 @@ import pytest
 import compactwire as cw
 from compactwire import cad, gcf
 from compactwire.cli import main
+from tests.cli import message_about
 
 Captured = pytest.CaptureFixture[str]
 
@@ -183,12 +184,7 @@ ERRORS = [
 def test_invalid_input_is_an_error_in_one_line(
     name: str, content: bytes, expected: str, tmp_path: Path, capsys: Captured
 ) -> None:
-    (tmp_path / name).write_bytes(content)
-    code = main(["stats", str(tmp_path / name)])
-    out, error = capsys.readouterr()
-    assert (code, out, error.count("\n")) == (1, "", 1)
-    assert error.startswith(f"compactwire: error: {tmp_path / name}: ")
-    assert expected in error
+    assert expected in message_about(tmp_path / name, content, capsys, "stats")
 
 
 def test_an_input_larger_than_the_limit_is_not_read(tmp_path: Path, capsys: Captured) -> None:
