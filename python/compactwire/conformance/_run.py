@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Case = dict[str, Any]
 
 # The members that a case of each kind has, the more special kinds first.
-_KINDS: list[tuple[set[str], str, Any]] = [
+_KINDS: list[tuple[set[str], str, Callable[[Case], None]]] = [
     ({"base_full", "new_full"}, "gcf", _gcf.two_sets),
     ({"base", "new", "base_root", "expected"}, "graph", _graph.two_graphs),
     ({"gcb_hex", "payload"}, "graph", _graph.gcb),
@@ -173,14 +173,19 @@ def _run_file(path: Path, name: str, report: Report, max_input: int) -> None:
 
 def _cases(path: Path, name: str) -> tuple[bool, list[Any]]:
     """Whether a file holds a list of cases, and its cases."""
-    try:
-        data = path.read_bytes()
-        if path.suffix == ".jsonl":
-            return True, [json.loads(line) for line in data.splitlines() if line.strip()]
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise CompactWireError(f"{short_line(name)}: not JSON: {error}") from None
+    data = path.read_bytes()
+    if path.suffix == ".jsonl":
+        lines = enumerate(data.splitlines(), 1)
+        return True, [_parsed(line, f"{name}, line {n}") for n, line in lines if line.strip()]
+    content = _parsed(data, name)
     return (True, content) if isinstance(content, list) else (False, [content])
+
+
+def _parsed(data: bytes, place: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise CompactWireError(f"{short_line(place)}: not JSON: {error}") from None
 
 
 def _check_for(case: Any, path: Path) -> tuple[str, Callable[[Case], None]] | None:
