@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compactwire import gcf
-from tests.strategies.keyed import keyed_set
+from compactwire.conformance._gcf import delta_of, keyed_set
 from tests.vectors import load, published
 
 FOLDER = published("gcf")
@@ -22,18 +22,6 @@ def fixtures(operation: str) -> list[Any]:
     ]
 
 
-def keyed_delta(given: dict[str, Any], new_root: str) -> gcf.KeyedDelta:
-    return gcf.KeyedDelta(
-        key=given["key"],
-        fields=given.get("fields", ()),
-        base_root=given["baseRoot"],
-        new_root=new_root,
-        added=given.get("added", ()),
-        changed=given.get("changed", ()),
-        removed=given.get("removed", ()),
-    )
-
-
 @pytest.mark.parametrize("fixture", fixtures("generic-pack-root"))
 def test_a_pack_root_equals_the_published_one(fixture: dict[str, Any]) -> None:
     assert keyed_set(fixture["input"]).root == fixture["expected"]
@@ -42,7 +30,7 @@ def test_a_pack_root_equals_the_published_one(fixture: dict[str, Any]) -> None:
 @pytest.mark.parametrize("fixture", fixtures("generic-delta"))
 def test_a_delta_is_written_as_published(fixture: dict[str, Any]) -> None:
     given = fixture["input"]
-    delta = keyed_delta(given, given["newRoot"])
+    delta = delta_of(given, given["newRoot"])
     sizes = (given["deltaTokens"], given["fullTokens"]) if "fullTokens" in given else None
     text = delta.encode(tool=given.get("tool", ""), sizes=sizes)
     assert text == fixture["expected"]
@@ -55,7 +43,7 @@ def test_a_delta_is_applied_or_refused_as_published(fixture: dict[str, Any]) -> 
     given = fixture["input"]
     base = keyed_set(given["base"])
     before = base.rows
-    delta = keyed_delta(given["delta"], given["expectedNewRoot"])
+    delta = delta_of(given["delta"], given["expectedNewRoot"])
     if "expectedError" in fixture:
         with pytest.raises(gcf.GcfError, match=fixture["expectedError"]):
             base.apply(delta)

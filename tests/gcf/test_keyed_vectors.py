@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compactwire import gcf
-from tests.strategies.keyed import keyed_set
+from compactwire.conformance._gcf import keyed_set
 from tests.vectors import OWN, load
 
 DELTAS = sorted((OWN / "gcf" / "generic-delta").glob("*.json"))

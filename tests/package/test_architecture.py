@@ -162,9 +162,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "conformance._cad": {"", "conformance._compare"},
     "conformance._claims": {"", "conformance._compare"},
     "conformance._compact": {"", "conformance._compare"},
-    "conformance._compare": {"_texts"},
+    "conformance._compare": {"_texts", "analysis.measured"},
     "conformance._deviations": set(),
-    "conformance._gcf": {"", "conformance._compare"},
+    "conformance._gcf": {"", "analysis.measured", "conformance._compare"},
     "conformance._graph": {"", "conformance._compare"},
     "conformance._run": {"_texts", "errors", "conformance._compare"}
     | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},

@@ -1,4 +1,4 @@
-"""Graph payloads from the JSON objects of vectors."""
+"""Graphs of vectors, and the check of their sessions."""
 
 from __future__ import annotations
 
@@ -6,50 +6,9 @@ from typing import Any
 
 import compactwire as cw
 from compactwire import gcf
+from compactwire.conformance._graph import as_sets, delta_of, payload_of, without_unchanged
 
-SYMBOL = {"qualifiedName": "qualified_name"}
-EDGE = {"edgeType": "edge_type"}
-PAYLOAD = {"tokenBudget": "token_budget", "tokensUsed": "tokens_used", "packRoot": "pack_root"}
-
-
-def renamed(members: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    return {names.get(name, name): value for name, value in members.items()}
-
-
-def payload_of(members: dict[str, Any]) -> gcf.Payload:
-    fields = renamed(members, PAYLOAD)
-    fields["symbols"] = [renamed(symbol, SYMBOL) for symbol in members["symbols"]]
-    fields["edges"] = [renamed(edge, EDGE) for edge in members.get("edges") or ()]
-    return gcf.Payload(**fields)
-
-
-def delta_of(members: dict[str, Any]) -> gcf.DeltaPayload:
-    names = {
-        "baseRoot": "base_root",
-        "newRoot": "new_root",
-        "removedEdges": "removed_edges",
-        "addedEdges": "added_edges",
-        "deltaTokens": "delta_tokens",
-        "fullTokens": "full_tokens",
-    }
-    fields = renamed(members, names)
-    for name in ("removed", "added"):
-        fields[name] = [renamed(symbol, SYMBOL) for symbol in fields.get(name) or ()]
-    for name in ("removed_edges", "added_edges"):
-        fields[name] = [renamed(edge, EDGE) for edge in fields.get(name) or ()]
-    return gcf.DeltaPayload(**fields)
-
-
-def as_sets(payload: gcf.Payload) -> tuple[set[gcf.Symbol], set[gcf.Edge]]:
-    return set(payload.symbols), set(payload.edges)
-
-
-def without_unchanged(payload: gcf.Payload) -> gcf.Payload:
-    edges = [
-        edge.__replace__(status="") if edge.status == "unchanged" else edge
-        for edge in payload.edges
-    ]
-    return payload.__replace__(edges=edges)
+__all__ = ["as_sets", "check_session", "delta_of", "payload_of", "without_unchanged"]
 
 
 def check_session(calls: list[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._texts import short_line
+from ..analysis.measured import same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,7 @@ class DiffersError(Exception):
 
 
 def equal(
-    what: str, found: object, expected: object, same: Callable[[Any, Any], bool] | None = None
+    what: str, found: object, expected: object, equals: Callable[[Any, Any], bool] | None = None
 ) -> None:
     """Compare a result with what the vector says.
 
@@ -26,7 +27,7 @@ def equal(
     DiffersError
         They are not equal; the message shows both where they begin to differ.
     """
-    if same(found, expected) if same else found == expected:
+    if equals(found, expected) if equals else found == expected:
         return
     left, right = (each if isinstance(each, str) else repr(each) for each in (expected, found))
     start = next(
@@ -64,30 +65,15 @@ def has_code(what: str, call: Callable[[], object], error: type[Exception], code
         raise DiffersError(f"{what}: expected the error {code}, found {caught}")
 
 
-def same_value(left: Any, right: Any) -> bool:
-    """Whether JSON values are equal: `1` equals `1.0`, neither equals `true`; order is ignored."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(
-            same_value(left[key], right[key]) for key in left
-        )
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same_value, left, right))
-    return type(left) is type(right) and bool(left == right)
-
-
 def same_document(left: Any, right: Any) -> bool:
     """Whether CAD documents are equal: as values, but `-0.0` differs from `0.0`."""
-    return same_value(left, right) and _zeros(left) == _zeros(right)
+    return same(left, right) and _zeros(left) == _zeros(right)
 
 
 def _zeros(value: Any) -> Any:
-    """The value with each number as text, so that the sign of zero counts."""
+    """The value with only its zeros, as texts, so that their signs count."""
     if isinstance(value, dict):
         return {key: _zeros(member) for key, member in value.items()}
     if isinstance(value, list):
         return [_zeros(element) for element in value]
-    return repr(float(value)) if value == 0 and isinstance(value, float) else None
+    return repr(value) if value == 0 and isinstance(value, float) else None

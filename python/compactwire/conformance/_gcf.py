@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from compactwire import gcf
 
-from ._compare import equal, has_code, same_value
+from ..analysis.measured import same
+from ._compare import equal, has_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,15 +24,15 @@ def encode(case: Case) -> None:
     equal("the text of dumps", gcf.dumps(given, **options), expected)
     equal("the text of from_json", gcf.from_json(json.dumps(given), **options), expected)
     extensions = "list_columns" in options or "matrices" in options
-    equal("the value read back", gcf.loads(expected, extensions=extensions), given, same_value)
+    equal("the value read back", gcf.loads(expected, extensions=extensions), given, same)
 
 
 def decode(case: Case) -> None:
     """A text and its value."""
     text, expected, options = case["input"], case["expected"], case.get("options", {})
-    equal("the value", gcf.loads(text, **options), expected, same_value)
+    equal("the value", gcf.loads(text, **options), expected, same)
     through = json.loads(gcf.to_json(text, **options))
-    equal("the value of to_json", through, expected, same_value)
+    equal("the value of to_json", through, expected, same)
 
 
 def rewrite(case: Case) -> None:
@@ -58,7 +59,7 @@ def grouped(case: Case) -> None:
     text = gcf.dumps_grouped(case["input"], **options)
     equal("the text", text, case["expected"])
     expected = case.get("decoded", case["input"])
-    equal("the value read back", gcf.loads(text), expected, same_value)
+    equal("the value read back", gcf.loads(text), expected, same)
 
 
 def refused_groups(case: Case) -> None:
@@ -83,7 +84,8 @@ def root(case: Case) -> None:
     equal("the pack root", keyed_set(case["input"]).root, case["expected"])
 
 
-def _delta(given: Case, new_root: str) -> gcf.KeyedDelta:
+def delta_of(given: Case, new_root: str) -> gcf.KeyedDelta:
+    """The delta of keyed sets of a vector."""
     return gcf.KeyedDelta(
         key=given["key"],
         fields=given.get("fields", ()),
@@ -99,7 +101,7 @@ def keyed_delta(case: Case) -> None:
     """A delta of keyed sets and its text."""
     given = case["input"]
     sizes = (given["deltaTokens"], given["fullTokens"]) if "fullTokens" in given else None
-    text = _delta(given, given["newRoot"]).encode(tool=given.get("tool", ""), sizes=sizes)
+    text = delta_of(given, given["newRoot"]).encode(tool=given.get("tool", ""), sizes=sizes)
     equal("the text", text, case["expected"])
 
 
@@ -107,7 +109,7 @@ def applied(case: Case) -> None:
     """A delta that is applied to a keyed set, or refused."""
     given = case["input"]
     base = keyed_set(given["base"])
-    delta = _delta(given["delta"], given["expectedNewRoot"])
+    delta = delta_of(given["delta"], given["expectedNewRoot"])
     _received(case, lambda: base.apply(delta))
 
 

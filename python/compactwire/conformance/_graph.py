@@ -44,7 +44,13 @@ def payload_of(members: Case) -> gcf.Payload:
     return gcf.Payload(**{"symbols": [], "edges": [], **_fields(members)})
 
 
-def _sets(payload: gcf.Payload) -> tuple[set[gcf.Symbol], set[gcf.Edge]]:
+def delta_of(members: Case) -> gcf.DeltaPayload:
+    """The delta of a vector."""
+    return gcf.DeltaPayload(**{"removed": [], "added": [], **_fields(members)})
+
+
+def as_sets(payload: gcf.Payload) -> tuple[set[gcf.Symbol], set[gcf.Edge]]:
+    """The symbols and edges of a graph; their order does not count."""
     return set(payload.symbols), set(payload.edges)
 
 
@@ -54,8 +60,8 @@ def _graph(payload: object) -> gcf.Payload:
     return payload
 
 
-def _without_unchanged(payload: gcf.Payload) -> gcf.Payload:
-    """The status `unchanged` is the default and is not written."""
+def without_unchanged(payload: gcf.Payload) -> gcf.Payload:
+    """The graph without the status `unchanged`, which is the default and is not written."""
     edges = [
         edge.__replace__(status="") if edge.status == "unchanged" else edge
         for edge in payload.edges
@@ -84,13 +90,14 @@ def refused(case: Case) -> None:
 def delta(case: Case) -> None:
     """A delta and its text; or the text, and the graphs before and after it."""
     if "expected" in case:
-        made = gcf.DeltaPayload(**{"removed": [], "added": [], **_fields(case["input"])})
-        equal("the text", gcf.encode_delta(made), case["expected"])
+        equal("the text", gcf.encode_delta(delta_of(case["input"])), case["expected"])
         return
     base = payload_of(case["base_snapshot"])
     equal("the pack root of the base", gcf.pack_root(base), case["base_root"])
     after = gcf.apply_delta(base, case["input"])
-    equal("the graph after the delta", _sets(after), _sets(payload_of(case["expected_snapshot"])))
+    equal(
+        "the graph after the delta", as_sets(after), as_sets(payload_of(case["expected_snapshot"]))
+    )
     equal("the pack root after the delta", gcf.pack_root(after), case["new_root"])
 
 
@@ -119,7 +126,7 @@ def stream(case: Case) -> None:
         for edge in given.edges:
             encoder.write_edge(edge)
     equal("the text", "".join(pieces), case["expected"])
-    equal("the graph read back", _sets(_graph(gcf.decode(case["expected"]))), _sets(given))
+    equal("the graph read back", as_sets(_graph(gcf.decode(case["expected"]))), as_sets(given))
 
 
 def session(case: Case) -> None:
@@ -129,7 +136,7 @@ def session(case: Case) -> None:
         payload = payload_of(call["input"])
         equal(f"the text of call {number}", ours.encode_graph(payload), call["expected"])
         decoded = _graph(theirs.decode_graph(call["expected"]))
-        edges = set(_without_unchanged(payload).edges)
+        edges = set(without_unchanged(payload).edges)
         equal(f"the edges of call {number}", set(decoded.edges), edges)
 
 
@@ -142,7 +149,7 @@ def two_graphs(case: Case) -> None:
     made = gcf.diff(base, new).__replace__(tool=case["tool"], **tokens)
     equal("the delta", gcf.encode_delta(made), case["expected"])
     after = gcf.apply_delta(base, case["expected"])
-    equal("the graph after the delta", _sets(after), _sets(new))
+    equal("the graph after the delta", as_sets(after), as_sets(new))
 
 
 def gcb(case: Case) -> None:
@@ -153,7 +160,7 @@ def gcb(case: Case) -> None:
         equal("the bytes", wire.encode_gcb(payload, lossy={"dangling_zero"}), expected)
         return
     equal("the bytes", wire.encode_gcb(payload), expected)
-    equal("the graph read back", wire.decode_gcb(expected), _without_unchanged(payload))
+    equal("the graph read back", wire.decode_gcb(expected), without_unchanged(payload))
 
 
 def gcb_lossy(case: Case) -> None:
