@@ -202,8 +202,7 @@ def _check_for(case: Any, path: Path) -> tuple[str, Callable[[Case], None]] | No
         return None
     if _is_graph(case, path) and operation in _graph.CHECKS:
         return "graph", _graph.CHECKS[operation]
-    check = _gcf.CHECKS.get(operation)
-    return ("gcf", check) if check else None
+    return ("gcf", _gcf.CHECKS[operation]) if operation in _gcf.CHECKS else None
 
 
 def _is_graph(case: Case, path: Path) -> bool:
