@@ -16,6 +16,7 @@ import pytest
 
 import compactwire
 from benches import first_screen, report
+from compactwire import cli
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -110,6 +111,16 @@ def documented() -> Iterator[str]:
             texts = [file.read_text(encoding="utf-8") for file in files if file.exists()]
             yield from re.findall(r"^(?:class|def) (\w+)", "".join(texts), flags=re.MULTILINE)
             yield path.split(".")[-1]
+
+
+def test_the_page_of_commands_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    commands = re.findall(r"^    (\w+)$|^    (\w+) ", capsys.readouterr().out, flags=re.MULTILINE)
+    table = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    listed = set(re.findall(r"`(\w+)", table))
+    assert len(commands) > 10
+    assert {short or long for short, long in commands} <= listed
 
 
 @pytest.mark.parametrize(
