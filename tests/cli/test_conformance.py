@@ -132,7 +132,7 @@ def test_a_case_of_claims_may_be_a_folder(tmp_path: Path) -> None:
     assert report.unread == []
 
 
-def test_what_is_not_a_vector_is_listed(tmp_path: Path) -> None:
+def test_files_and_cases_that_are_no_vectors_are_listed(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('[{"a": 1}, 2, {"operation": "none"}]')
     (tmp_path / "part.vcad").write_text("{}")
     (tmp_path / "README.md").write_text("# Vectors")

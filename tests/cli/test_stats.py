@@ -82,7 +82,7 @@ def test_the_lines_of_python_make_what_was_measured(
 
 
 @pytest.mark.parametrize("name", ["rows.json", "part.vcad", "notes.md", "graph.gcf"])
-def test_what_a_model_can_read_comes_first_and_the_fewest_tokens_first(
+def test_formats_for_models_come_first_and_the_fewest_tokens_first(
     name: str, tmp_path: Path, capsys: Captured
 ) -> None:
     (sheet,) = sheets(capsys, put(name, tmp_path))
@@ -154,7 +154,7 @@ def test_standard_input_is_measured_by_its_content(
         assert "import sys" in sheet["setup"]
 
 
-def test_what_a_format_cannot_carry_is_a_line_with_the_reason(
+def test_a_format_that_cannot_carry_the_input_has_the_reason_in_its_line(
     tmp_path: Path, capsys: Captured
 ) -> None:
     path = tmp_path / "big.json"

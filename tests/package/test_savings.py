@@ -205,7 +205,7 @@ def test_an_error_of_the_hook_is_not_hidden() -> None:
         ToolShrinker("mcp", on_saving=full).text("list", {}, ROWS)
 
 
-def test_what_is_remembered_of_a_conversation_is_bounded() -> None:
+def test_the_memory_of_a_conversation_is_bounded() -> None:
     savings = Savings()
     texts = ConversationShrinker(ToolShrinker("openai-agents", on_saving=savings))
     long = json.dumps([{"id": n, "state": "open"} for n in range(10_000)])
