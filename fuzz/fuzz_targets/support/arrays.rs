@@ -110,10 +110,7 @@ fn map(input: &mut Unstructured<'_>, depth: usize) -> Result<ArrayData> {
     let rows = keys.len().min(values.len());
     let fields = Fields::from(vec![field("key", &keys), field("value", &values)]);
     let entries = DataType::Struct(fields);
-    let mut array = Array::new(input, entries.clone())?;
-    (array.rows, array.offset) = (rows, 0);
-    array.validity = None;
-    let entries = array.children(vec![keys, values]).build()?;
+    let entries = Array::of(input, entries, rows, 0)?.children(vec![keys, values]).build()?;
     let data_type = DataType::Map(field("entries", &entries), false);
     let mut array = offsets(input, data_type, 4)?;
     array.last = rows;
@@ -128,13 +125,15 @@ fn structure(input: &mut Unstructured<'_>, depth: usize) -> Result<ArrayData> {
         fields.push(field(input.choose(&["a", "b", "c", "a>b"])?, &child));
         children.push(child);
     }
-    let mut array = Array::new(input, DataType::Struct(Fields::from(fields)))?;
-    if input.ratio(7, 8)? {
+    let data_type = DataType::Struct(Fields::from(fields));
+    let array = if input.ratio(7, 8)? {
         // Rows that all columns have.
-        let rows = children.iter().map(ArrayData::len).min().unwrap_or(array.rows);
-        array.offset = array.offset.min(rows);
-        array.rows = rows - array.offset;
-    }
+        let rows = children.iter().map(ArrayData::len).min().unwrap_or(MAX_ROWS);
+        let offset = input.int_in_range(0..=rows)?;
+        Array::of(input, data_type, rows - offset, offset)?
+    } else {
+        Array::new(input, data_type)?
+    };
     array.children(children).build()
 }
 
@@ -164,6 +163,16 @@ impl Array {
     fn new(input: &mut Unstructured<'_>, data_type: DataType) -> Result<Self> {
         let rows = input.int_in_range(0..=MAX_ROWS)?;
         let offset = input.int_in_range(0..=MAX_OFFSET)?;
+        Self::of(input, data_type, rows, offset)
+    }
+
+    /// With so many rows after the first ones, which are `offset`.
+    fn of(
+        input: &mut Unstructured<'_>,
+        data_type: DataType,
+        rows: usize,
+        offset: usize,
+    ) -> Result<Self> {
         let has_validity = data_type != DataType::Null && input.arbitrary()?;
         let validity = has_validity.then(|| bytes(input, (rows + offset).div_ceil(8)));
         Ok(Self {
