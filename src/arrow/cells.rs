@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The maximum number of bytes of a text in the result, and of all texts of a column before the rows are
@@ -99,8 +100,7 @@ impl Cells {
     /// Makes room for the rows of `parts`.
     pub(super) fn for_parts(shape: &Shape, parts: &[ArrayRef]) -> Result<Self, Error> {
         let rows = parts.iter().map(Array::len).sum();
-        let bytes = |at| parts.iter().map(|part| text_size(&columns(shape, part)[at])).sum();
-        Self::with_capacity(shape, rows, bytes)
+        Self::with_capacity(shape, rows, |at| column_size(shape, parts, at))
     }
 
     fn with_capacity(
@@ -121,7 +121,12 @@ impl Cells {
                 Kind::Bool => Cell::Bool(BooleanBuilder::with_capacity(rows)),
             });
         }
-        Ok(Self { shape: shape.clone(), columns: cells, valid, bytes: 0, meter: Meter::new(4) })
+        Ok(Self { shape: shape.clone(), columns: cells, valid, bytes: 0, meter: Meter::new(2) })
+    }
+
+    /// The number of rows that have ended.
+    pub(super) fn rows(&self) -> usize {
+        self.valid.len()
     }
 
     /// The number of columns.
@@ -207,8 +212,35 @@ impl Cells {
         self.valid.push(false);
     }
 
+    /// Cells of the same shape for the rows that follow, with room for `rows` rows.
+    pub(super) fn next(&self, rows: usize) -> Result<Self, Error> {
+        Self::new(&self.shape, rows)
+    }
+
+    /// How many of the rows from `start` on, which are of the same shape, are appended until the cells are full.
+    pub(super) fn until_full(&self, rows: &ArrayRef, start: usize) -> usize {
+        let columns = columns(&self.shape, rows);
+        let is_full = |count: usize| {
+            let sizes = columns.iter().map(|column| text_size(column, start..start + count));
+            self.bytes + sizes.sum::<usize>() >= MAX_TEXT
+        };
+        let rest = rows.len() - start;
+        if !is_full(rest) {
+            return rest;
+        }
+        let (mut taken, mut most) = (0, rest);
+        while taken < most {
+            let middle = taken.midpoint(most);
+            if is_full(middle) { most = middle } else { taken = middle + 1 }
+        }
+        taken
+    }
+
     /// Appends rows of the same shape.
     pub(super) fn append(&mut self, rows: &ArrayRef) -> Result<(), Error> {
+        let parts = columns(&self.shape, rows).iter();
+        self.bytes += parts.map(|part| text_size(part, 0..rows.len())).sum::<usize>();
+        self.meter.reach(self.bytes)?;
         for (column, part) in self.columns.iter_mut().zip(columns(&self.shape, rows)) {
             match column {
                 Cell::Text(column) => column.append_array(part.as_string())?,
@@ -249,25 +281,23 @@ fn columns<'a>(shape: &Shape, rows: &'a ArrayRef) -> &'a [ArrayRef] {
     }
 }
 
-/// The bytes of all texts of a column.
-fn text_size(column: &ArrayRef) -> usize {
-    match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().value_data().len(),
-        DataType::Binary => column.as_binary::<i32>().value_data().len(),
-        _ => 0,
-    }
+/// The bytes of the texts in some rows of a column.
+fn text_size(column: &ArrayRef, rows: Range<usize>) -> usize {
+    let offsets = match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value_offsets(),
+        DataType::Binary => column.as_binary::<i32>().value_offsets(),
+        _ => return 0,
+    };
+    // The offsets of an array are in order.
+    usize::try_from(offsets[rows.end] - offsets[rows.start]).unwrap_or(0)
 }
 
-/// How many of `parts` fit into one array, which is at least one.
-pub(super) fn fitting(shape: &Shape, parts: &[ArrayRef]) -> usize {
-    let mut sizes = vec![0_usize; shape.kinds().len()];
-    let mut fits = |part: &ArrayRef| {
-        let sums = sizes.iter_mut().zip(columns(shape, part));
-        sums.map(|(sum, column)| {
-            *sum += text_size(column);
-            *sum
-        })
-        .all(|sum| sum <= MAX_COLUMN)
-    };
-    parts.iter().take_while(|part| fits(part)).count().max(1)
+/// Whether `parts` fit into one array.
+pub(super) fn fit(shape: &Shape, parts: &[ArrayRef]) -> bool {
+    (0..shape.kinds().len()).all(|at| column_size(shape, parts, at) <= MAX_COLUMN)
+}
+
+/// The bytes of the texts in a column of all parts.
+fn column_size(shape: &Shape, parts: &[ArrayRef], at: usize) -> usize {
+    parts.iter().map(|part| text_size(&columns(shape, part)[at], 0..part.len())).sum()
 }

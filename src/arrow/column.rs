@@ -129,7 +129,7 @@ impl Column {
         let array = match (&**self.chunks, &self.shape) {
             ([], _) => new_empty_array(self.data_type()),
             ([chunk], _) => Arc::clone(chunk),
-            (chunks, Some(shape)) if cells::fitting(shape, chunks) == chunks.len() => {
+            (chunks, Some(shape)) if cells::fit(shape, chunks) => {
                 let mut cells = Cells::for_parts(shape, chunks)?;
                 chunks.iter().try_for_each(|chunk| cells.append(chunk))?;
                 cells.finish()?

@@ -1,24 +1,28 @@
 //! Applies a function to each row of a column, on several threads, and joins the results in order.
 //!
-//! Work goes in pieces of about [`PIECE`] bytes of input. A chunk of the input becomes one chunk of the
-//! result, so that the result can stand beside the other columns of a table; only texts of more than
-//! [`MAX_TEXT`](super::cells::MAX_TEXT) bytes in all become more chunks.
+//! Threads work on pieces of about [`PIECE`] bytes of input, and a piece is dropped as soon as it is part of the
+//! result: more memory than for the result is needed only for [`PIECES`] per thread. A chunk of the input
+//! becomes one chunk of the result, so that the result can stand beside the other columns of a table; only texts
+//! of more than [`MAX_TEXT`](super::cells::MAX_TEXT) bytes in all become more chunks.
 //!
 //! Invariant: the result does not depend on the number of threads, and the error is that of the first row
 //! that fails.
 
-use super::cells::{self, Cells, Kind, Shape};
+use super::cells::{Cells, Kind, Shape};
 use super::column::Column;
 use super::error::{Error, Failure, OnError};
 use crate::interrupt::{Steps, poll};
 use crate::memory;
 use crate::threads;
 use arrow_array::{ArrayRef, new_empty_array};
-use std::collections::VecDeque;
+use std::mem;
 use std::ops::Range;
 
 /// The bytes of input of a piece of work. A thread is started for as much.
 const PIECE: usize = 1 << 20;
+
+/// How many pieces a thread works on before they are joined. With more, threads wait less for one another.
+const PIECES: usize = 4;
 
 /// The maximum number of rows of a piece.
 const MAX_ROWS: usize = 65_536;
@@ -85,13 +89,9 @@ pub(super) fn map<C: Chunk>(
     C::new(&new_empty_array(column.data_type()))?;
     for chunk in column.chunks() {
         let chunk = C::new(chunk)?;
-        let pieces = pieces(chunk.rows(), chunk.bytes());
-        let threads = most.min(threads::MAX_THREADS).min(pieces.len());
-        let average = chunk.bytes() / chunk.rows().max(1);
-        let work = |rows: &Range<usize>| job.piece(&chunk, rows.clone(), before, average);
-        let done = threads::try_map(&pieces, threads, &mut |_| poll(), work)?;
-        failed += done.iter().map(|piece| piece.failed).sum::<usize>();
-        join(&job.shape, done, &mut chunks)?;
+        let rows = job.chunk(&chunk, before, most.min(threads::MAX_THREADS))?;
+        failed += rows.failed;
+        chunks.extend(rows.finish()?);
         before += chunk.rows();
     }
     Ok(Column::result(job.shape, chunks, failed))
@@ -123,37 +123,89 @@ struct Job<F> {
     apply: F,
 }
 
-/// The result of a piece: its rows, usually as one array.
-struct Piece {
-    parts: Vec<ArrayRef>,
+/// The results of some rows.
+struct Rows {
+    arrays: Vec<ArrayRef>,
+    /// Takes the next row, after those of `arrays`.
+    cells: Cells,
+    /// How many rows `cells` have room for.
+    room: usize,
+    /// How many rows have failed and became null.
     failed: usize,
 }
 
+impl Rows {
+    /// Makes room for `rows` rows.
+    fn new(shape: &Shape, rows: usize) -> Result<Self, Error> {
+        Ok(Self { arrays: Vec::new(), cells: Cells::new(shape, rows)?, room: rows, failed: 0 })
+    }
+
+    /// The cells for the next row.
+    fn next(&mut self) -> Result<&mut Cells, Error> {
+        if self.cells.is_full() {
+            self.room -= self.cells.rows();
+            let next = self.cells.next(self.room)?;
+            self.arrays.push(mem::replace(&mut self.cells, next).finish()?);
+        }
+        Ok(&mut self.cells)
+    }
+
+    /// Appends rows that follow, with the arrays that [`Self::next`] would have made of them.
+    fn append(&mut self, rows: Self) -> Result<(), Error> {
+        self.failed += rows.failed;
+        for array in rows.finish()? {
+            let mut start = 0;
+            while start < array.len() {
+                let cells = self.next()?;
+                let taken = cells.until_full(&array, start);
+                cells.append(&array.slice(start, taken))?;
+                start += taken;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<ArrayRef>, Error> {
+        self.arrays.push(self.cells.finish()?);
+        Ok(self.arrays)
+    }
+}
+
 impl<F> Job<F> {
-    /// Applies the function to rows of `average` bytes. `before` rows are in earlier chunks.
-    fn piece<C>(
-        &self,
-        chunk: &C,
-        rows: Range<usize>,
-        before: usize,
-        average: usize,
-    ) -> Result<Piece, Error>
+    /// Applies the function to the rows of a chunk, on at most `threads` threads. `before` rows are in earlier
+    /// chunks.
+    fn chunk<C: Chunk>(&self, chunk: &C, before: usize, threads: usize) -> Result<Rows, Error>
+    where
+        F: Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
+    {
+        let pieces = pieces(chunk.rows(), chunk.bytes());
+        if threads.min(pieces.len()) < 2 {
+            return self.rows(chunk, 0..chunk.rows(), before);
+        }
+        let mut rows = Rows::new(&self.shape, chunk.rows())?;
+        let work = |piece: &Range<usize>| self.rows(chunk, piece.clone(), before);
+        for turn in pieces.chunks(threads * PIECES) {
+            let threads = threads.min(turn.len());
+            for piece in threads::try_map(turn, threads, &mut |_| poll(), work)? {
+                rows.append(piece)?;
+            }
+        }
+        Ok(rows)
+    }
+
+    fn rows<C: Chunk>(&self, chunk: &C, range: Range<usize>, before: usize) -> Result<Rows, Error>
     where
         F: Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
     {
-        let mut cells = Cells::new(&self.shape, rows.len())?;
-        let (mut parts, mut failed, mut steps) = (Vec::new(), 0, Steps::default());
-        for row in rows {
+        let mut rows = Rows::new(&self.shape, range.len())?;
+        let (average, mut steps) = (chunk.bytes() / chunk.rows().max(1), Steps::default());
+        for row in range {
             steps.add(1 + average / STEP);
-            if cells.is_full() {
-                let full = std::mem::replace(&mut cells, Cells::new(&self.shape, 0)?);
-                parts.push(full.finish()?);
-            }
-            let stop = (self.apply)(chunk, row, &mut cells).err();
-            failed += self.end_row(stop, before + row, &mut cells)?;
+            let cells = rows.next()?;
+            let stop = (self.apply)(chunk, row, cells).err();
+            rows.failed += self.end_row(stop, before + row, &mut rows.cells)?;
         }
-        parts.push(cells.finish()?);
-        Ok(Piece { parts, failed })
+        Ok(rows)
     }
 
     /// Ends a row; returns the number of rows that failed and became null.
@@ -184,31 +236,6 @@ impl<F> Job<F> {
             },
         }
         Ok(0)
-    }
-}
-
-/// Joins the pieces of a chunk to one array, or to more if their texts are too large for one.
-fn join(shape: &Shape, pieces: Vec<Piece>, chunks: &mut Vec<ArrayRef>) -> Result<(), Error> {
-    let parts: Vec<_> = pieces.into_iter().flat_map(|piece| piece.parts).collect();
-    if parts.is_empty() {
-        chunks.push(Cells::new(shape, 0)?.finish()?);
-        return Ok(());
-    }
-    let mut parts = VecDeque::from(parts);
-    loop {
-        let together = cells::fitting(shape, parts.make_contiguous());
-        if together == 1 {
-            chunks.extend(parts.pop_front());
-        } else {
-            let mut cells = Cells::for_parts(shape, &parts.make_contiguous()[..together])?;
-            for part in parts.drain(..together) {
-                cells.append(&part)?;
-            }
-            chunks.push(cells.finish()?);
-        }
-        if parts.is_empty() {
-            return Ok(());
-        }
     }
 }
 
