@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from compactwire.http._server import Server, refusal
 
 ORIGIN = "http://agent.example:80"
 MANY = 1 << 28
+RANDOM = bytes(random.Random(1).choices(range(128), k=512))
+"""A text that is longer when it is coded."""
 
 
 class Lost(Exception):

@@ -18,7 +18,7 @@ from compactwire.http._protocol import CREDENTIALS, Lanes, Options
 from compactwire.http._server import Server
 from compactwire.http._table import Table
 from compactwire.savings import Saving
-from tests.http import MANY, Clock, Lost, Sent, Wire, body, options
+from tests.http import MANY, RANDOM, Clock, Lost, Sent, Wire, body, options
 from tests.strategies.profiles import examples
 
 
@@ -68,10 +68,6 @@ def test_any_body_arrives_byte_for_byte(pairs: list[tuple[bytes, bytes]]) -> Non
         assert wire.post(request) == answer
         assert wire.seen[-1] == request
     assert len(wire.sent) == 1 + len(pairs)
-
-
-RANDOM = bytes(random.Random(1).choices(range(128), k=512))
-"""A text that is longer when it is coded."""
 
 
 @pytest.mark.parametrize(
