@@ -10,8 +10,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-import compactwire as cw
-from compactwire.errors import CompactWireError, OptionError
+from compactwire.errors import OptionError
 from compactwire.http import _server
 from compactwire.http._client import Client
 from compactwire.http._protocol import CREDENTIALS, Lanes, Options
@@ -20,26 +19,6 @@ from compactwire.http._table import Table
 from compactwire.savings import Saving
 from tests.http import MANY, RANDOM, Clock, Lost, Sent, Wire, body, options
 from tests.strategies.profiles import examples
-
-
-def strip(*names: str) -> Any:
-    """A proxy that removes headers of answers and requests."""
-
-    def change(sent: Sent) -> None:
-        sent.headers = [pair for pair in sent.headers if pair[0] not in names]
-        sent.answer_headers = [pair for pair in sent.answer_headers if pair[0] not in names]
-
-    return change
-
-
-def said(old: str, new: str) -> Any:
-    """A peer that writes another header."""
-
-    def change(sent: Sent) -> None:
-        if dict(sent.headers).get("content-encoding"):
-            sent.headers = [(name, value.replace(old, new)) for name, value in sent.headers]
-
-    return change
 
 
 def test_a_conversation_is_sent_once() -> None:
@@ -54,6 +33,8 @@ def test_a_conversation_is_sent_once() -> None:
 
 
 TEXTS = st.text(max_size=50) | st.text(st.sampled_from("a|\r\n\0\ufeff\U0010ffffé"), max_size=9)
+
+
 BODIES = st.binary(max_size=700) | TEXTS.flatmap(
     lambda text: st.integers(0, 300).map(lambda times: (text * times).encode())
 )
@@ -155,34 +136,6 @@ def test_errors_do_not_open_a_session_nor_count_as_refusals() -> None:
     wire.opened()
 
 
-def test_a_lane_that_lost_its_state_is_repaired_in_one_attempt() -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]  # type: ignore[union-attr]
-    session.lanes[0].requests = None
-    session.lanes[0].answers = None
-    assert wire.post(body(2)) == body(2)
-    assert [sent.status for sent in wire.sent] == [200, 200, 409, 200]
-    assert wire.sent[2].answered == "refused=state"
-    assert wire.sent[3].said.endswith("lane=0; seq=3; coded; new")
-    assert wire.seen[1:] == [body(1), body(2)]
-    assert wire.post(body(3)) == body(3)
-    assert len(wire.sent[-1].body) < 100
-
-
-def test_a_restarted_server_gets_the_body_plain_and_a_new_offer() -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-    wire.server = Server(options(), 4)
-    assert wire.post(body(2)) == body(2)
-    assert [sent.status for sent in wire.sent[2:]] == [410, 200]
-    assert wire.sent[-1].said == "offer"
-    assert wire.seen[-2:] == [body(1), body(2)]
-    wire.post(body(3))
-    assert wire.sent[-1].status == 200
-    assert "coded" in wire.sent[-1].said
-
-
 def test_an_uncoded_request_of_an_unknown_session_gets_a_new_one_at_once() -> None:
     wire = Wire().opened()
     wire.server = Server(options(), 4)
@@ -190,223 +143,6 @@ def test_an_uncoded_request_of_an_unknown_session_gets_a_new_one_at_once() -> No
     assert wire.sent[-1].answered.startswith("session=")
     wire.post(body(1))
     assert [sent.status for sent in wire.sent] == [200, 200, 200]
-
-
-def test_a_server_that_only_refuses_is_sent_plain_bodies() -> None:
-    clock = Clock()
-    wire = Wire(client=Client(options(clock=clock))).opened()
-    session = wire.sent[0].answered
-
-    def refuse(sent: Sent) -> None:
-        coded = "coded" in sent.said
-        sent.status = 409 if coded else 200
-        sent.answer_headers = [("compactwire", "refused=state" if coded else session)]
-
-    for turns in range(9):
-        wire.post(body(turns + 1), after=refuse)
-    assert max(map(len, attempts(wire))) == 3
-    assert sum("coded" in sent.said for sent in wire.sent) == 3
-    assert [sent.said for sent in wire.sent[-5:]] == [""] * 5
-    clock.now += 601
-    wire.post(body(1))
-    assert wire.sent[-1].said == "offer"
-
-
-def attempts(wire: Wire) -> list[list[Sent]]:
-    """The messages of each request: a refused one is followed by another attempt."""
-    found: list[list[Sent]] = [[]]
-    for sent in wire.sent:
-        found[-1].append(sent)
-        if "refused" not in sent.answered:
-            found.append([])
-    return found
-
-
-@pytest.mark.parametrize("status", [400, 415, 422])
-def test_an_application_that_does_not_know_the_coding_gets_plain_bodies(status: int) -> None:
-    wire = Wire().opened()
-
-    def other(sent: Sent) -> None:
-        coded = "coded" in sent.said
-        sent.status, sent.answer, sent.answer_headers = (status if coded else 200), b"", []
-
-    for turns in (1, 2, 3):
-        assert wire.post(body(turns), after=other) == b""
-    assert [("coded" in sent.said, sent.status) for sent in wire.sent[1:]] == [
-        (True, status),
-        (False, 200),
-        (False, 200),
-        (False, 200),
-    ]
-
-
-@pytest.mark.parametrize("status", [200, 401, 404, 500, 503])
-def test_an_answer_of_a_stranger_is_passed_on_and_ends_the_session(status: int) -> None:
-    wire = Wire().opened()
-
-    def other(sent: Sent) -> None:
-        sent.status, sent.answer, sent.answer_headers = status, b"gateway", []
-
-    assert wire.post(body(1), after=other) == b"gateway"
-    assert len(wire.sent) == 2
-    wire.post(body(2))
-    assert wire.sent[-1].said == "offer"
-
-
-@pytest.mark.parametrize(
-    ("change", "statuses"),
-    [
-        (said("lane=0", "lane=9"), [409, 409, 200]),
-        (said("lane=0", "lane=1"), [409, 200]),
-        (said("seq=", "seq=00"), [200]),
-        (said("; seq=2", "; seq=1"), [409, 200]),
-        (said("; seq=2", "; seq=0"), [409, 200]),
-        (said("session=", "session=A"), [415, 200]),
-        (said("lane=0; ", ""), [200]),
-    ],
-)
-def test_lies_in_the_header_of_a_request_are_refused(change: Any, statuses: list[int]) -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-
-    def lie(sent: Sent) -> None:
-        change(sent)
-        # The lie holds for the lane as well if the request begins anew.
-        if "lane=1" in sent.said:
-            sent.headers = [(name, value.replace("; new", "")) for name, value in sent.headers]
-
-    assert wire.post(body(2), before=lie) == body(2)
-    assert [sent.status for sent in wire.sent[2:]] == statuses
-    assert wire.seen[2:] == [body(2)]
-
-
-@pytest.mark.parametrize("cut", [0, 1, 10, 30])
-def test_a_truncated_request_is_refused(cut: int) -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-
-    def truncate(sent: Sent) -> None:
-        if "coded" in sent.said:
-            sent.body = sent.body[:cut]
-
-    assert wire.post(body(2), before=truncate) == body(2)
-    assert [sent.status for sent in wire.sent[2:]] == [400, 200]
-    assert wire.seen[2:] == [body(2)]
-
-
-def test_a_request_that_is_no_body_is_refused() -> None:
-    wire = Wire().opened()
-    for content in ({"system": "x"}, {"tool": {"name": "x"}}, {"context": "x", "system": "y"}):
-
-        def other(sent: Sent, content: Any = content) -> None:
-            if "coded" in sent.said:
-                sent.body = cw.Session().encode_request(**content, pack="bytes")
-                if "; new" not in sent.said:
-                    said("; coded", "; coded; new")(sent)
-
-        wire.post(body(2), before=other)
-        assert wire.sent[-2].answered == "refused=body"
-        assert wire.seen[-1] == body(2)
-
-
-def test_a_request_that_is_delivered_twice_runs_once() -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-    again = wire.sent[-1]
-    wire.deliver(again)
-    assert (again.status, again.answered) == (409, "refused=seq")
-    assert wire.seen[1:] == [body(1)]
-
-
-def test_a_bomb_is_refused() -> None:
-    wire = Wire().opened()
-    bomb = cw.Session().encode_request(context="a" * (8 << 20), pack="bytes")
-    assert len(bomb) < 1_000
-
-    def change(sent: Sent) -> None:
-        if "coded" in sent.said:
-            sent.body = bomb
-
-    assert wire.post(body(2), before=change) == body(2)
-    assert [sent.answered for sent in wire.sent[1:2]] == ["refused=size"]
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_request_that_fails_begins_its_lane_anew(moment: str) -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-
-    def fail(sent: Sent) -> None:
-        raise Lost
-
-    with pytest.raises(Lost):
-        wire.post(body(2), **{moment: fail})  # type: ignore[arg-type]
-    assert wire.post(body(3)) == body(3)
-    assert wire.sent[-1].said.endswith("coded; new")
-    assert wire.post(body(4)) == body(4)
-    assert len(wire.sent[-1].body) < 100
-
-
-def test_an_answer_that_was_not_read_is_not_referred_to() -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-    assert wire.sent[-1].answered == "seq=1; coded; new"
-    # This request belongs to the lane, but says that it has no answer.
-    assert wire.post(body(2), before=said("; got=1", "")) == body(2)
-    assert wire.sent[-1].answered == "seq=2; coded; new"
-    assert wire.post(body(3)) == body(3)
-    assert wire.sent[-1].answered == "seq=3; coded"
-
-
-@pytest.mark.parametrize(
-    "lie",
-    [
-        lambda sent: setattr(sent, "answer", sent.answer[:10]),
-        lambda sent: setattr(sent, "answer", b""),
-        lambda sent: setattr(sent, "answer", b"S" + sent.answer),
-        lambda sent: sent.answer_headers.__setitem__(
-            slice(None), [("compactwire", "seq=9; coded")]
-        ),
-        lambda sent: sent.answer_headers.__setitem__(
-            slice(None), [("compactwire", "seq=2; coded; new")]
-        ),
-        strip("compactwire"),
-    ],
-)
-def test_an_answer_that_cannot_be_read_is_an_error_and_not_another_body(lie: Any) -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-    with pytest.raises(CompactWireError):
-        wire.post(body(2), after=lie)
-    assert wire.seen[-1] == body(2)
-    wire.post(body(3))
-    assert wire.post(body(4)) == body(4)
-
-
-def test_a_proxy_that_strips_headers_of_requests() -> None:
-    wire = Wire()
-    for turns in range(5):
-        assert wire.post(body(turns), before=strip("compactwire")) == body(turns)
-    wire = Wire().opened()
-    for turns in range(1, 5):
-        assert wire.post(body(turns), before=strip("compactwire")) == body(turns)
-    assert wire.sent[1].answered == "refused=coding"
-    assert wire.seen[1:] == [body(turns) for turns in range(1, 5)]
-    wire = Wire().opened()
-    for turns in range(1, 5):
-        assert wire.post(body(turns), before=strip("content-encoding")) == body(turns)
-    assert wire.seen[1:] == [body(turns) for turns in range(1, 5)]
-
-
-def test_a_proxy_that_strips_headers_of_answers() -> None:
-    wire = Wire()
-    for turns in range(5):
-        assert wire.post(body(turns), after=strip("compactwire")) == body(turns)
-    assert wire.sent[-1].said == ""
-    wire = Wire().opened()
-    for turns in range(1, 5):
-        assert wire.post(body(turns), after=strip("content-encoding")) == body(turns)
-    assert wire.sent[-1].answered == "seq=4; coded"
 
 
 def test_a_session_belongs_to_one_user() -> None:
@@ -567,33 +303,6 @@ def test_an_answer_is_not_coded_after_a_later_request_of_its_lane() -> None:
     assert first.may_code(200, [("content-length", str(len(body(9))))])
     assert wire.server.begin("POST", [("compactwire", f"{session}; lane=0; seq=2")])
     assert first.answer(200, [], body(9)) == ([], body(9))
-
-
-def test_a_request_that_is_no_body_leaves_nothing_in_the_session() -> None:
-    wire = Wire().opened()
-    wire.post(body(1))
-
-    def other(sent: Sent) -> None:
-        if "coded" in sent.said:
-            said("; coded", "; coded; new")(sent)
-            sent.body = cw.Session().encode_request(system="x" * 600, pack="bytes")
-
-    assert wire.server
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]
-    wire.post(body(2), before=other)
-    assert wire.sent[-2].answered == "refused=body"
-    assert [lane.requests for lane in session.lanes] == [None] * 4
-
-
-def test_refusals_between_requests_that_are_accepted_are_no_reason_to_stop() -> None:
-    wire = Wire().opened()
-    assert wire.server
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]
-    for turns in range(1, 20):
-        session.lanes[0].requests = None
-        wire.post(body(turns))
-        assert "coded" in wire.sent[-1].said
-    assert [sent.status for sent in wire.sent].count(409) == 18
 
 
 def test_credentials_of_each_request_are_not_offered_forever() -> None:
@@ -758,16 +467,6 @@ def test_answers_with_our_header_are_not_cached() -> None:
         marked = ("cache-control", "no-store") in sent.answer_headers
         assert marked == bool(sent.answered)
     assert [bool(sent.answered) for sent in wire.sent] == [True, True, False]
-
-
-def test_refused_attempts_are_counted() -> None:
-    records: list[Saving] = []
-    wire = Wire(client=Client(options(on_saving=records.append)), answer=lambda _: b"").opened()
-    wire.server = Server(options(), 4)
-    wire.post(body(2))
-    coded, plain = wire.sent[1:]
-    assert records[-1].after == len(coded.body) + len(plain.body) > records[-1].before
-    assert records[-1].reason == "refused"
 
 
 @pytest.mark.parametrize(
