@@ -17,7 +17,7 @@ from compactwire.http._protocol import CREDENTIALS, Lanes, Options
 from compactwire.http._server import Server
 from compactwire.http._table import Table
 from compactwire.savings import Saving
-from tests.http import MANY, RANDOM, Clock, Lost, Sent, Wire, body, options
+from tests.http import MANY, RANDOM, Clock, Sent, Wire, body, options
 from tests.strategies.profiles import examples
 
 
@@ -110,39 +110,6 @@ def test_an_answer_to_head_stays_plain() -> None:
     wire = Wire().opened()
     wire.post(body(3), method="HEAD")
     assert wire.sent[-1].answered == "seq=1"
-
-
-def test_a_peer_without_it_gets_plain_requests_and_three_offers() -> None:
-    clock = Clock()
-    wire = Wire(client=Client(options(clock=clock)), server=None)
-    for turns in range(9):
-        wire.post(body(turns))
-    assert [sent.said for sent in wire.sent] == ["offer"] * 3 + [""] * 6
-    assert wire.seen == [body(turns) for turns in range(9)]
-    clock.now += 601
-    wire.server = Server(options(), 4)
-    wire.post(body(9))
-    wire.post(body(10))
-    assert "coded" in wire.sent[-1].said
-
-
-def test_errors_do_not_open_a_session_nor_count_as_refusals() -> None:
-    wire = Wire(status=401)
-    for _ in range(9):
-        wire.post(body(1))
-    assert wire.server
-    assert len(wire.server._sessions) == 0
-    wire.status = 200
-    wire.opened()
-
-
-def test_an_uncoded_request_of_an_unknown_session_gets_a_new_one_at_once() -> None:
-    wire = Wire().opened()
-    wire.server = Server(options(), 4)
-    wire.post(b"short")
-    assert wire.sent[-1].answered.startswith("session=")
-    wire.post(body(1))
-    assert [sent.status for sent in wire.sent] == [200, 200, 200]
 
 
 def test_a_session_belongs_to_one_user() -> None:
@@ -305,21 +272,6 @@ def test_an_answer_is_not_coded_after_a_later_request_of_its_lane() -> None:
     assert first.answer(200, [], body(9)) == ([], body(9))
 
 
-def test_credentials_of_each_request_are_not_offered_forever() -> None:
-    wire = Wire()
-    for number in range(100):
-        wire.post(body(1), ("cookie", str(number)))
-    assert [sent.said for sent in wire.sent] == ["offer"] * 65 + [""] * 35
-
-
-def test_sessions_that_are_used_for_answers_alone_are_used() -> None:
-    wire = Wire(answer=lambda _: body(9))
-    for number in range(100):
-        for _ in range(2):
-            assert wire.post(b"", ("cookie", str(number)), method="GET") == body(9)
-    assert [sent.said for sent in wire.sent].count("offer") == 100
-
-
 def test_owners_are_told_apart_by_each_value() -> None:
     given = options()
     owners = [
@@ -343,83 +295,6 @@ def test_a_session_that_was_replaced_is_not_dropped() -> None:
     assert len(table) == 0
 
 
-def test_a_session_begins_with_the_body_that_was_plain() -> None:
-    wire = Wire()
-    for turns in (5, 6):
-        assert wire.post(body(turns)) == body(turns)
-    assert wire.sent[0].answered.endswith("; kept")
-    assert wire.sent[1].said.endswith("lane=0; seq=1; coded")
-    assert len(wire.sent[1].body) < 60
-
-
-def test_a_body_that_was_kept_counts_for_the_memory() -> None:
-    wire = Wire()
-    wire.post(body(5))
-    assert wire.server
-    for table in (wire.server._sessions, wire.client._sessions):
-        (session,) = [session for _, session in table._kept.values()]
-        assert session.size >= 2 * len(body(5))
-
-
-def test_a_body_that_the_server_did_not_keep_begins_nothing() -> None:
-    wire = Wire(reads=False)
-    wire.post(body(5))
-    assert wire.post(body(6)) == body(6)
-    assert wire.sent[-1].said.endswith("lane=0; seq=1; coded; new")
-    assert [sent.status for sent in wire.sent] == [200, 200]
-
-
-@pytest.mark.parametrize(
-    ("first", "headers"),
-    [
-        (body(4_000, "large"), ()),
-        (b"x" * 511, ()),
-        (b"\xff" * 600, ()),
-        (RANDOM, ()),
-        (body(5), (("content-digest", "x"),)),
-    ],
-)
-def test_other_bodies_do_not_begin_a_session(first: bytes, headers: Any) -> None:
-    wire = Wire()
-    wire.post(first, *headers)
-    assert "kept" not in wire.sent[0].answered
-    assert wire.post(body(6)) == body(6)
-    assert wire.sent[-1].said.endswith("lane=0; seq=1; coded; new")
-
-
-def test_a_server_that_kept_another_body_is_noticed() -> None:
-    wire = Wire(reads=False)
-    assert wire.server
-    begun = wire.server.begin
-
-    def begin(method: str, headers: Any) -> Any:
-        turn = begun(method, headers)
-        if turn is not None:
-            turn.first = lambda: body(9, "other")
-        return turn
-
-    wire.server.begin = begin  # type: ignore[method-assign]
-    wire.post(body(5))
-    assert "kept" in wire.sent[0].answered
-    assert wire.post(body(6)) == body(6)
-    assert [sent.status for sent in wire.sent] == [200, 409, 200]
-    assert wire.seen == [body(5), body(6)]
-
-
-def test_a_server_that_says_it_kept_what_it_did_not_is_noticed() -> None:
-    wire = Wire()
-
-    def lie(sent: Sent) -> None:
-        sent.answer_headers = [
-            (name, value + "; kept" if name == "compactwire" else value)
-            for name, value in sent.answer_headers
-        ]
-
-    wire.post(body(5_000)[:100_000], ("content-digest", "x"), after=lie)
-    assert wire.post(body(6)) == body(6)
-    assert wire.sent[-1].status == 200
-
-
 def test_busy_lanes_leave_a_body_plain() -> None:
     records: list[Saving] = []
     wire = Wire(client=Client(options(on_saving=records.append)), server=Server(options(), 2))
@@ -438,25 +313,6 @@ def test_busy_lanes_leave_a_body_plain() -> None:
     assert reasons == ["busy", "busy", "", ""]
     wire.post(body(5))
     assert "coded" in wire.sent[-1].said
-
-
-def test_one_offer_is_under_way_at_a_time() -> None:
-    wire = Wire()
-
-    def before(sent: Sent) -> None:
-        if sent.said:
-            wire.post(body(1))
-
-    wire.post(body(2), before=before)
-    assert [sent.said for sent in wire.sent] == ["offer", ""]
-
-    def fail(sent: Sent) -> None:
-        raise Lost
-
-    wire = Wire()
-    with pytest.raises(Lost):
-        wire.post(body(1), before=fail)
-    wire.opened()
 
 
 def test_answers_with_our_header_are_not_cached() -> None:
