@@ -1,0 +1,167 @@
+"""Whose a session is, how long it is kept, how much memory it takes, and the options."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+import pytest
+
+from compactwire.errors import OptionError
+from compactwire.http import _server
+from compactwire.http._client import Client
+from compactwire.http._protocol import CREDENTIALS, Lanes, Options
+from compactwire.http._server import Server
+from compactwire.http._table import Table
+from tests.http import MANY, Clock, Wire, body, options
+
+
+def test_a_session_belongs_to_one_user() -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    stolen = wire.sent[-1]
+    stolen.headers = [(name, value.replace("seq=1", "seq=2")) for name, value in stolen.headers] + [
+        ("authorization", "Bearer other")
+    ]
+    wire.deliver(stolen)
+    assert (stolen.status, stolen.answered) == (410, "refused=session")
+
+
+@pytest.mark.parametrize("name", [*CREDENTIALS, "host"])
+def test_each_user_has_a_session_of_his_own(name: str) -> None:
+    wire = Wire()
+    secret = body(40, "secret")
+    for user in ("one", "two"):
+        wire.post(secret, (name, user))
+        wire.post(secret, (name, user))
+    first, second = wire.sent[1], wire.sent[3]
+    assert first.said.split(";")[0] != second.said.split(";")[0]
+    # What the other user has sent makes it no shorter.
+    assert len(second.body) == len(first.body)
+
+
+def test_ids_are_looked_up_by_hash_and_owners_compared_in_constant_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    compare_digest = hmac.compare_digest
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return compare_digest(one, other)
+
+    monkeypatch.setattr(_server.hmac, "compare_digest", compare)
+    wire = Wire().opened()
+    wire.post(body(1))
+    assert len(compared) == 1
+    assert wire.server
+    assert all(len(key) == 32 for key in wire.server._sessions._kept)
+
+
+def test_ids_are_not_repeated() -> None:
+    wire = Wire()
+    assert wire.server
+    assert len({wire.server.open(b"").session for _ in range(1_000)}) == 1_000
+    assert len(wire.server._sessions) == 256
+
+
+def test_idle_sessions_are_forgotten() -> None:
+    clock = Clock()
+    wire = Wire(server=Server(options(clock=clock), 4)).opened()
+    clock.now += 599
+    wire.post(body(1))
+    clock.now += 599
+    wire.post(body(2))
+    assert wire.sent[-1].status == 200
+    clock.now += 601
+    wire.post(body(3))
+    assert [sent.status for sent in wire.sent[-2:]] == [410, 200]
+
+
+def test_the_least_recently_used_session_is_forgotten() -> None:
+    wire = Wire(server=Server(options(max_sessions=2), 4))
+    for user in ("a", "b", "a", "c", "a", "b"):
+        wire.post(body(1), ("cookie", user))
+    assert [sent.status for sent in wire.sent] == [200, 200, 200, 200, 200, 410, 200]
+
+
+def test_the_memory_of_sessions_is_bounded() -> None:
+    small = options(max_size=1 << 16, max_memory=1 << 19)
+    wire = Wire(server=Server(small, 4), client=Client(small))
+    for user in range(20):
+        for turns in (1, 500):
+            assert wire.post(body(turns), ("cookie", str(user))) == body(turns)
+    assert wire.server
+    for table in (wire.server._sessions, wire.client._sessions):
+        sizes = [session.size for _, session in table._kept.values()]
+        assert 1 <= len(sizes) < 20
+        assert 1 << 16 < sum(sizes) <= 1 << 19
+
+
+def test_the_memory_of_one_session_is_bounded() -> None:
+    wire = Wire(server=Server(options(max_size=1 << 16), 8)).opened()
+    for number in range(32):
+        request = body(500, f"agent {number}")
+        assert wire.post(request) == request
+    assert wire.server
+    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    assert 1 << 16 < session.size <= 4 << 16
+    (session,) = [session for _, session in wire.client._sessions._kept.values()]
+    assert session.size <= 5 << 16
+
+
+def test_owners_are_told_apart_by_each_value() -> None:
+    given = options()
+    owners = [
+        given.owner([("cookie", "a"), ("cookie", "b")]),
+        given.owner([("cookie", "acookieb")]),
+        given.owner([("cookie", "ab")]),
+        given.owner([("x-other", "a")]),
+    ]
+    assert len(set(owners)) == 4
+    assert given.owner([("x-other", "a")]) == given.owner([])
+
+
+def test_a_session_that_was_replaced_is_not_dropped() -> None:
+    clock = Clock()
+    table: Table[str, Lanes] = Table(most=2, idle_s=1, memory=1, clock=clock)
+    old, new = Lanes("", 1, []), Lanes("", 1, [])
+    table.put("key", new)
+    table.drop("key", old)
+    assert table.get("key") is new
+    table.drop("key", new)
+    assert len(table) == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"max_sessions": 0}, OptionError),
+        ({"max_sessions": True}, TypeError),
+        ({"max_size": 0}, OptionError),
+        ({"max_memory": 1.5}, TypeError),
+        ({"idle_s": 0}, OptionError),
+        ({"idle_s": "1"}, TypeError),
+        ({"idle_s": float("nan")}, OptionError),
+        ({"on_saving": 1}, TypeError),
+        ({"credentials": "cookie"}, TypeError),
+        ({"credentials": [b"cookie"]}, TypeError),
+    ],
+)
+def test_options_are_checked(changed: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        options(**changed)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "error"), [(0, OptionError), (65, OptionError), ("4", TypeError)]
+)
+def test_lanes_are_checked(lanes: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Server(options(), lanes)
+
+
+def test_options_have_no_other_limits() -> None:
+    assert Options(max_sessions=1, idle_s=1, max_size=1, max_memory=MANY).credentials == tuple(
+        sorted(CREDENTIALS)
+    )
