@@ -1,4 +1,4 @@
-"""Client and server without a network: what is sent, and what happens when something is lost."""
+"""Which bodies and answers are coded, and which stay plain."""
 
 from __future__ import annotations
 
