@@ -114,6 +114,17 @@ def test_the_smaller_limit_of_both_sides_holds() -> None:
     assert "coded" not in wire.sent[-1].said
 
 
+def test_an_answer_over_the_limit_of_the_client_stays_plain() -> None:
+    """The client could not decode it, after the application has acted."""
+    sizes = iter([0, 4_096, 4_097])
+    wire = Wire(client=Client(options(max_size=4_096)), answer=lambda _: b"x" * next(sizes))
+    wire.opened()
+    assert wire.post(body(1)) == b"x" * 4_096
+    assert wire.post(body(2)) == b"x" * 4_097
+    assert [("coded" in sent.answered) for sent in wire.sent] == [False, True, False]
+    assert "; size=4096; " in wire.sent[-1].said
+
+
 def test_a_body_of_the_largest_size_is_coded() -> None:
     wire = Wire(server=Server(options(max_size=4_096), 4)).opened()
     text = (b"0123456789abcdef" * 256)[:4_096]

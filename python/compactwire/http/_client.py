@@ -113,8 +113,11 @@ class Client:
                 lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
                 if first is not None:
                     lanes[0] = first
-                limit = min(self.options.max_size, answer.size or self.options.max_size)
-                self._sessions.put(key, Lanes(answer.session, limit, lanes, uses=1))
+                ours = self.options.max_size
+                limit = min(ours, answer.size or ours)
+                told = 0 if limit == answer.size else limit
+                session = Lanes(answer.session, limit, lanes, told_size=told, uses=1)
+                self._sessions.put(key, session)
                 return
             self._state(origin).offers += 1
             if self._state(origin).offers >= _CREDIT:
@@ -195,6 +198,7 @@ class Exchange:
         lane = self._lane
         header = Header(
             session=session.id,
+            size=session.told_size,
             lane=number,
             seq=lane.seq,
             got=lane.answered,

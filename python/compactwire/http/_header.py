@@ -1,15 +1,16 @@
 """The header `Compactwire`, by which client and server agree on a session.
 
     client   offer
-             session=ID; lane=0; seq=7[; got=6][; new][; coded]
+             session=ID[; size=65536]; lane=0; seq=7[; got=6][; new][; coded]
     server   session=ID; lanes=4; size=16777216[; kept]
              seq=7[; coded][; new]
              refused=WORD
 
 `coded` says that the body of this message is a packed request of a `Session`, and `new` that it
 continues nothing, so that its receiver begins anew. `seq` numbers the requests of a lane, and `got`
-is the number of the last coded answer that the client could read. `kept` says that lane 0 begins
-with the body of this request, although that was plain.
+is the number of the last coded answer that the client could read. `size` is the largest body in
+bytes: a client names its own if that is smaller. `kept` says that lane 0 begins with the body of
+this request, although that body was plain.
 """
 
 from __future__ import annotations

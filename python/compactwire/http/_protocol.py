@@ -203,6 +203,8 @@ class Lanes:
     limit: int
     """The largest body that both sides accept."""
     lanes: list[Lane]
+    told_size: int = 0
+    """The size that a client tells the server; 0 if the server's limit holds."""
     owner: bytes = b""
     uses: int = 0
 

@@ -173,7 +173,8 @@ class Turn:
         if any(kind.strip().lower().startswith("text/event-stream") for kind in kinds):
             return False
         options = self._server.options
-        return not options.why_plain(headers, length, options.max_size)
+        limit = min(options.max_size, self._header.size or options.max_size)
+        return not options.why_plain(headers, length, limit)
 
     def answer(self, status: int, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
         """The headers and the body of an answer, coded if that is shorter."""
