@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactwire.http._client import Client
-from compactwire.http._protocol import Headers, Options, RefusalError, without
+from compactwire.http._protocol import Headers, Lanes, Options, RefusalError, without
 from compactwire.http._server import Server, refusal
 
 ORIGIN = "http://agent.example:80"
@@ -145,6 +145,12 @@ class Wire:
         self.post(b"the first body is plain")
         assert self.sent[-1].answered.startswith("session=")
         return self
+
+
+def kept(side: Client | Server | None) -> list[Lanes]:
+    """The sessions that a side keeps."""
+    assert side is not None
+    return list(side._sessions)
 
 
 def body(turns: int, name: str = "a") -> bytes:

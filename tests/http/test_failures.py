@@ -11,7 +11,7 @@ from compactwire.errors import CompactWireError
 from compactwire.http._client import Client
 from compactwire.http._server import Server
 from compactwire.savings import Saving
-from tests.http import Clock, Lost, Sent, Wire, body, options
+from tests.http import Clock, Lost, Sent, Wire, body, kept, options
 
 
 def strip(*names: str) -> Any:
@@ -37,7 +37,7 @@ def said(old: str, new: str) -> Any:
 def test_a_lane_that_lost_its_state_is_repaired_in_one_attempt() -> None:
     wire = Wire().opened()
     wire.post(body(1))
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]  # type: ignore[union-attr]
+    (session,) = kept(wire.server)
     session.lanes[0].requests = None
     session.lanes[0].answers = None
     assert wire.post(body(2)) == body(2)
@@ -288,8 +288,7 @@ def test_a_request_that_is_no_body_leaves_nothing_in_the_session() -> None:
             said("; coded", "; coded; new")(sent)
             sent.body = cw.Session().encode_request(system="x" * 600, pack="bytes")
 
-    assert wire.server
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    (session,) = kept(wire.server)
     wire.post(body(2), before=other)
     assert wire.sent[-2].answered == "refused=body"
     assert [lane.requests for lane in session.lanes] == [None] * 4
@@ -297,8 +296,7 @@ def test_a_request_that_is_no_body_leaves_nothing_in_the_session() -> None:
 
 def test_refusals_between_requests_that_are_accepted_are_no_reason_to_stop() -> None:
     wire = Wire().opened()
-    assert wire.server
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    (session,) = kept(wire.server)
     for turns in range(1, 20):
         session.lanes[0].requests = None
         wire.post(body(turns))

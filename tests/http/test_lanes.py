@@ -7,7 +7,7 @@ from typing import Any
 from compactwire.http._client import Client
 from compactwire.http._server import Server
 from compactwire.savings import Saving
-from tests.http import Sent, Wire, body, options
+from tests.http import Sent, Wire, body, kept, options
 
 
 def test_each_conversation_keeps_its_lane() -> None:
@@ -68,5 +68,5 @@ def test_a_server_cannot_make_a_client_keep_many_lanes() -> None:
         ]
 
     wire.post(b"", after=many)
-    (session,) = [session for _, session in wire.client._sessions._kept.values()]
+    (session,) = kept(wire.client)
     assert len(session.lanes) == 64

@@ -16,7 +16,7 @@ from compactwire.errors import CompactWireError
 from compactwire.http._client import Client
 from compactwire.http._protocol import Lane
 from compactwire.http._server import Server
-from tests.http import Lost, Sent, Wire, body, options
+from tests.http import Lost, Sent, Wire, body, kept, options
 from tests.strategies.profiles import PROFILE, examples
 
 USERS = st.sampled_from(["one", "two"])
@@ -55,7 +55,7 @@ class Network(RuleBasedStateMachine):
     @rule(number=st.integers(0, 2), which=st.sampled_from(["requests", "answers", "both"]))
     def lose(self, number: int, which: str) -> None:
         """The server forgets a lane, or a part of it."""
-        for _, session in self.wire.server._sessions._kept.values():  # type: ignore[union-attr]
+        for session in kept(self.wire.server):
             lane = session.lanes[number]
             if which == "both":
                 session.lanes[number] = Lane(seq=lane.seq)

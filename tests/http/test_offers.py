@@ -8,7 +8,7 @@ import pytest
 
 from compactwire.http._client import Client
 from compactwire.http._server import Server
-from tests.http import RANDOM, Clock, Lost, Sent, Wire, body, options
+from tests.http import RANDOM, Clock, Lost, Sent, Wire, body, kept, options
 
 
 def test_a_peer_without_it_gets_plain_requests_and_three_offers() -> None:
@@ -71,9 +71,8 @@ def test_a_session_begins_with_the_body_that_was_plain() -> None:
 def test_a_body_that_was_kept_counts_for_the_memory() -> None:
     wire = Wire()
     wire.post(body(5))
-    assert wire.server
-    for table in (wire.server._sessions, wire.client._sessions):
-        (session,) = [session for _, session in table._kept.values()]
+    for side in (wire.server, wire.client):
+        (session,) = kept(side)
         assert session.size >= 2 * len(body(5))
 
 

@@ -10,10 +10,9 @@ import pytest
 from compactwire.errors import OptionError
 from compactwire.http import _server
 from compactwire.http._client import Client
-from compactwire.http._protocol import CREDENTIALS, Lanes, Options
+from compactwire.http._protocol import CREDENTIALS, Options
 from compactwire.http._server import Server
-from compactwire.http._table import Table
-from tests.http import MANY, Clock, Wire, body, options
+from tests.http import MANY, Clock, Wire, body, kept, options
 
 
 def test_a_session_belongs_to_one_user() -> None:
@@ -91,9 +90,8 @@ def test_the_memory_of_sessions_is_bounded() -> None:
     for user in range(20):
         for turns in (1, 500):
             assert wire.post(body(turns), ("cookie", str(user))) == body(turns)
-    assert wire.server
-    for table in (wire.server._sessions, wire.client._sessions):
-        sizes = [session.size for _, session in table._kept.values()]
+    for side in (wire.server, wire.client):
+        sizes = [session.size for session in kept(side)]
         assert 1 <= len(sizes) < 20
         assert 1 << 16 < sum(sizes) <= 1 << 19
 
@@ -103,10 +101,9 @@ def test_the_memory_of_one_session_is_bounded() -> None:
     for number in range(32):
         request = body(500, f"agent {number}")
         assert wire.post(request) == request
-    assert wire.server
-    (session,) = [session for _, session in wire.server._sessions._kept.values()]
+    (session,) = kept(wire.server)
     assert 1 << 16 < session.size <= 4 << 16
-    (session,) = [session for _, session in wire.client._sessions._kept.values()]
+    (session,) = kept(wire.client)
     assert session.size <= 5 << 16
 
 
@@ -120,17 +117,6 @@ def test_owners_are_told_apart_by_each_value() -> None:
     ]
     assert len(set(owners)) == 4
     assert given.owner([("x-other", "a")]) == given.owner([])
-
-
-def test_a_session_that_was_replaced_is_not_dropped() -> None:
-    clock = Clock()
-    table: Table[str, Lanes] = Table(most=2, idle_s=1, memory=1, clock=clock)
-    old, new = Lanes("", 1, []), Lanes("", 1, [])
-    table.put("key", new)
-    table.drop("key", old)
-    assert table.get("key") is new
-    table.drop("key", new)
-    assert len(table) == 0
 
 
 @pytest.mark.parametrize(

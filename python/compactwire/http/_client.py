@@ -83,7 +83,7 @@ class Client:
                 session.restart(number)
             session.lanes[number].busy = False
             session.trim()
-            self._sessions.trim()
+            self._sessions.resized(session.owner, session)
 
     def offer(self, key: bytes, origin: str) -> bool:
         """Whether to offer a session now. One offer of each user is under way at a time."""
@@ -116,7 +116,7 @@ class Client:
                 ours = self.options.max_size
                 limit = min(ours, answer.size or ours)
                 told = 0 if limit == answer.size else limit
-                session = Lanes(answer.session, limit, lanes, told_size=told, uses=1)
+                session = Lanes(answer.session, key, limit, lanes, told_size=told, uses=1)
                 self._sessions.put(key, session)
                 return
             self._state(origin).offers += 1
@@ -139,10 +139,10 @@ class Client:
             self._switch_off(origin)
             return True
 
-    def forget(self, key: bytes, session: Lanes) -> None:
+    def forget(self, session: Lanes) -> None:
         """Forget a session, so that the next request offers a new one."""
         with self._lock:
-            self._sessions.drop(key, session)
+            self._sessions.drop(session.owner, session)
 
     def _state(self, origin: str) -> _Origin:
         state = self._origins.get(origin)
@@ -275,13 +275,13 @@ class Exchange:
             self._client.restart(session, number)
             return "again"
         if status != 409:
-            self._client.forget(self._key, session)
+            self._client.forget(session)
         return self._again_plain()
 
     def _lost(self, status: int, headers: Headers) -> Step:
         """The answer is not of a server that knows the session."""
         assert self._held is not None
-        self._client.forget(self._key, self._held[0])
+        self._client.forget(self._held[0])
         if status in _NOT_UNDERSTOOD:
             self._client.failed(self._origin, cost=_CREDIT)
             return self._again_plain()

@@ -200,12 +200,13 @@ class Lanes:
     """One side of a session."""
 
     id: str
+    owner: bytes
+    """Whose session it is, as a digest."""
     limit: int
     """The largest body that both sides accept."""
     lanes: list[Lane]
     told_size: int = 0
     """The size that a client tells the server; 0 if the server's limit holds."""
-    owner: bytes = b""
     uses: int = 0
 
     @property

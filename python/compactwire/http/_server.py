@@ -82,8 +82,7 @@ class Server:
                 body_of(lanes[0].requests, coded)
         kept = lanes[0].requests is not None
         with self._lock:
-            self._sessions.put(_key(id), Lanes(id, limit, lanes, owner=owner))
-            self._sessions.trim()
+            self._sessions.put(_key(id), Lanes(id, owner, limit, lanes))
         return Header(session=id, lanes=self._lanes, size=limit, kept=kept)
 
     def enter(self, session: Lanes, header: Header) -> Lane | None:
@@ -106,7 +105,7 @@ class Server:
         """Forget what exceeds a limit."""
         with self._lock:
             session.trim()
-            self._sessions.trim()
+            self._sessions.resized(_key(session.id), session)
 
 
 class Turn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 
@@ -20,43 +20,65 @@ _Value = TypeVar("_Value", bound=Sized)
 
 
 class Table(Generic[_Key, _Value]):
-    """Keeps values by key; the least recently used are forgotten first. Not thread-safe."""
+    """Keeps values by key; the least recently used are forgotten first. Not thread-safe.
+
+    A value is counted when it is put, so that a lookup takes the same time for any number of them.
+    """
 
     def __init__(
         self, *, most: int, idle_s: float, memory: int, clock: Callable[[], float]
     ) -> None:
         self._most, self._idle_s, self._memory, self._clock = most, idle_s, memory, clock
-        self._kept: OrderedDict[_Key, tuple[float, _Value]] = OrderedDict()
+        self._kept: OrderedDict[_Key, tuple[float, int, _Value]] = OrderedDict()
+        self._size = 0
 
     def get(self, key: _Key) -> _Value | None:
         """The value of a key, which is thereby used."""
-        self.trim()
-        _, value = self._kept.get(key, (0.0, None))
-        if value is not None:
-            self.put(key, value)
+        self._trim()
+        if key not in self._kept:
+            return None
+        _, size, value = self._kept[key]
+        self._kept[key] = (self._clock(), size, value)
+        self._kept.move_to_end(key)
         return value
 
     def put(self, key: _Key, value: _Value) -> None:
-        """Keep a value."""
-        self._kept[key] = (self._clock(), value)
-        self._kept.move_to_end(key)
+        """Keep a value, and forget what then exceeds a limit."""
+        self._remove(key)
+        size = value.size
+        self._kept[key] = (self._clock(), size, value)
+        self._size += size
+        self._trim()
+
+    def resized(self, key: _Key, value: _Value) -> None:
+        """Count a value anew, unless the key has another one by now."""
+        if self._is(key, value):
+            self.put(key, value)
 
     def drop(self, key: _Key, value: _Value) -> None:
         """Forget a value, unless the key has another one by now."""
-        if self._kept.get(key, (0.0, None))[1] is value:
-            del self._kept[key]
+        if self._is(key, value):
+            self._remove(key)
 
-    def trim(self) -> None:
-        """Forget what exceeds a limit."""
+    def _is(self, key: _Key, value: _Value) -> bool:
+        return key in self._kept and self._kept[key][2] is value
+
+    def _remove(self, key: _Key) -> None:
+        if key in self._kept:
+            self._size -= self._kept.pop(key)[1]
+
+    def _trim(self) -> None:
         oldest = self._clock() - self._idle_s
-        memory = sum(value.size for _, value in self._kept.values())
         while self._kept:
-            used, value = next(iter(self._kept.values()))
-            if used >= oldest and len(self._kept) <= self._most and memory <= self._memory:
+            key, (used, _, _) = next(iter(self._kept.items()))
+            if used >= oldest and len(self._kept) <= self._most and self._size <= self._memory:
                 break
-            memory -= value.size
-            self._kept.popitem(last=False)
+            self._remove(key)
 
     def __len__(self) -> int:
-        self.trim()
+        self._trim()
         return len(self._kept)
+
+    def __iter__(self) -> Iterator[_Value]:
+        """The values, the least recently used first."""
+        return iter([value for _, _, value in self._kept.values()])
