@@ -261,13 +261,15 @@ def test_redirects_and_cookies_work(library: Any) -> None:
     assert [data for data, _ in echo.seen] == [body(1), body(2), body(3)]
 
 
+SESSION = "session=AAAAAAAAAAAAAAAAAAAAAA; lanes=4; size=16777216"
+
+
 def coded_answer(library: Any, **changed: Any) -> Any:
     """A server that opens a session, and answers in it with something else."""
-    session = "session=AAAAAAAAAAAAAAAAAAAAAA; lanes=4; size=16777216"
 
     def answer(request: Any) -> Any:
         if "lane" not in request.headers["compactwire"]:
-            return library.Response(200, headers={"compactwire": session})
+            return library.Response(200, headers={"compactwire": SESSION})
         given = {"compactwire": "seq=1; coded; new", "content-encoding": "x-compactwire"}
         return library.Response(200, headers=given, **changed)
 
@@ -282,6 +284,20 @@ def test_an_answer_that_cannot_be_read_is_an_error(library: Any, wrong: bytes) -
         client.post("http://a/", content=body(3))
         with pytest.raises(library.DecodingError):
             client.post("http://a/", content=body(3))
+
+
+def test_an_error_page_longer_than_max_size_is_followed_by_a_plain_request(library: Any) -> None:
+    page = b"not understood " * 50
+
+    def answer(request: Any) -> Any:
+        if "content-encoding" in request.headers:
+            return library.Response(400, content=page)
+        return library.Response(200, headers={"compactwire": SESSION})
+
+    inner = compact_transport(library.MockTransport(answer), max_size=700)
+    with library.Client(transport=inner) as client:
+        statuses = [client.post("http://a/", content=b"x" * 600).status_code for _ in range(2)]
+    assert statuses == [200, 200]
 
 
 def test_an_answer_without_end_is_given_up(library: Any) -> None:

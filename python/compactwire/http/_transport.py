@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _Transport = TypeVar("_Transport")
 _LIBRARIES = ("httpx", "httpx2")
-# An answer that refuses is read to its end if it is short: the connection can then be used again.
+# A refusal up to this size is read to its end: the connection can then be used again.
 _SHORT = 4_096
 
 
@@ -158,6 +158,11 @@ class _Wire:
             extensions=response.extensions,
         )
 
+    def is_short(self, response: Any) -> bool:
+        """Whether to read an answer to its end although it is not used."""
+        length = length_of(_headers(response))
+        return length is not None and length <= min(_SHORT, self.client.options.max_size)
+
     def too_large(self, request: Any) -> Exception:
         """The error for an answer that is longer than any that a server may send."""
         error: Exception = self.library.DecodingError(
@@ -187,7 +192,7 @@ class _Sync:
                         body = self._read(request, response)
                         response.close()
                         return wire.decoded(request, response, exchange, body)
-                    if _is_short(response):
+                    if wire.is_short(response):
                         self._read(request, response)
                     response.close()
                 except BaseException:
@@ -236,7 +241,7 @@ class _Async:
                         body = await self._read(request, response)
                         await response.aclose()
                         return await run(len(body), wire.decoded, request, response, exchange, body)
-                    if _is_short(response):
+                    if wire.is_short(response):
                         await self._read(request, response)
                     await response.aclose()
                 except BaseException:
@@ -272,8 +277,3 @@ def _headers(message: Any) -> Headers:
 
 def _raw_without(headers: Iterable[tuple[bytes, bytes]], *names: str) -> list[tuple[bytes, bytes]]:
     return [(name, value) for name, value in headers if name.lower().decode("latin-1") not in names]
-
-
-def _is_short(response: Any) -> bool:
-    length = length_of(_headers(response))
-    return length is not None and length <= _SHORT
