@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 NAME = "compactwire"
 """The name of the header, in lower case."""
@@ -68,7 +69,8 @@ def read(values: list[str]) -> Header | None:
     """
     if len(values) != 1 or len(values[0]) > _MAX_LENGTH:
         return None
-    found: dict[str, bool | int | str] = {}
+    # The name decides the type: `_FORMS` was matched.
+    found: dict[str, Any] = {}
     for part in values[0].split(";"):
         name, _, value = part.strip(" \t").partition("=")
         if name not in _FORMS:
@@ -77,4 +79,4 @@ def read(values: list[str]) -> Header | None:
         if name in found or not re.fullmatch(_FORMS[name], written):
             return None
         found[name] = True if name in _FLAGS else int(value) if name in _NUMBERS else value
-    return Header(**found)  # type: ignore[arg-type]
+    return Header(**found)
