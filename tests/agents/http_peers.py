@@ -37,7 +37,8 @@ class Spy:
 
     async def handle_async_request(self, request: Any) -> Any:
         self.requests.append(request)
-        response = await super().handle_async_request(request)  # type: ignore[misc]
+        library_class: Any = super()
+        response = await library_class.handle_async_request(request)
         self.responses.append((response.status_code, response.headers.get("compactwire", "")))
         return response
 

@@ -303,7 +303,7 @@ def test_an_error_page_longer_than_max_size_is_followed_by_a_plain_request(libra
 def test_an_answer_without_end_is_given_up(library: Any) -> None:
     taken: list[int] = []
 
-    class Endless(library.SyncByteStream):  # type: ignore[misc]
+    class Endless(library.SyncByteStream):  # type: ignore[misc] # of either library
         closed = False
 
         def __iter__(self) -> Iterator[bytes]:
@@ -343,7 +343,7 @@ def test_a_transport_of_both_kinds_is_both(library: Any) -> None:
 def test_the_inner_transport_is_closed(library: Any) -> None:
     closed: list[str] = []
 
-    class Inner(library.BaseTransport, library.AsyncBaseTransport):  # type: ignore[misc]
+    class Inner(library.BaseTransport, library.AsyncBaseTransport):  # type: ignore[misc] # of either library
         def close(self) -> None:
             closed.append("sync")
 
@@ -362,7 +362,7 @@ def test_the_inner_transport_is_closed(library: Any) -> None:
 def test_a_hook_that_fails_leaves_no_connection_open(library: Any) -> None:
     closed: list[bool] = []
 
-    class Stream(library.SyncByteStream):  # type: ignore[misc]
+    class Stream(library.SyncByteStream):  # type: ignore[misc] # of either library
         def __iter__(self) -> Iterator[bytes]:
             yield b""
 

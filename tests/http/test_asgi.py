@@ -207,47 +207,38 @@ def test_an_answer_is_coded_or_as_it_was(messages: list[Message], coded: bool) -
     assert sent[-1].get("more_body") == messages[-1].get("more_body")
 
 
-def test_an_event_stream_is_not_held_back() -> None:
-    seen: list[int] = []
-    inner = App(*whole(b""))
-    app = CompactASGI(inner)
+def passed_on(*messages: Message) -> list[int]:
+    """How many messages the client has after each one that the application sends."""
+    app = CompactASGI(App(*whole(b"")))
     session = opened(app)
     sent: list[Message] = []
+    counts: list[int] = []
 
-    async def stream(scope: Message, receive: Any, send: Any) -> None:
-        for message in (start((b"content-type", b"text/event-stream")), part(b"1", more=True)):
+    async def answer(scope: Message, receive: Any, send: Any) -> None:
+        for message in messages:
             await send(message)
-            seen.append(len(sent))
+            counts.append(len(sent))
 
-    app._app = stream
+    async def receive() -> Message:
+        raise AssertionError("the application reads no body")
 
     async def send(message: Message) -> None:
         sent.append(message)
 
+    app._app = answer
     headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
-    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, None, send))  # type: ignore[arg-type]
-    assert seen == [1, 2]
+    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, receive, send))
+    return counts
+
+
+def test_an_event_stream_is_not_held_back() -> None:
+    stream = start((b"content-type", b"text/event-stream"))
+    assert passed_on(stream, part(b"1", more=True)) == [1, 2]
 
 
 def test_an_answer_that_is_longer_than_it_says_is_not_held_back() -> None:
-    seen: list[int] = []
-    app = CompactASGI(App(*whole(b"")))
-    session = opened(app)
-
-    async def longer(scope: Message, receive: Any, send: Any) -> None:
-        for message in (start(LENGTH), *[part(TEXT[:-1], more=True)] * 3, part(b"")):
-            await send(message)
-            seen.append(len(sent))
-
-    app._app = longer
-    sent: list[Message] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
-    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, None, send))  # type: ignore[arg-type]
-    assert seen == [0, 0, 2, 3, 4]
+    parts = [part(TEXT[:-1], more=True)] * 3
+    assert passed_on(start(LENGTH), *parts, part(b"")) == [0, 0, 2, 3, 4]
 
 
 def test_an_application_that_fails_sends_nothing() -> None:

@@ -11,7 +11,7 @@ from compactwire.errors import CompactWireError
 from compactwire.http._client import Client
 from compactwire.http._server import Server
 from compactwire.savings import Saving
-from tests.http import Clock, Lost, Sent, Wire, body, kept, options
+from tests.http import Clock, Lost, Sent, Wire, body, kept, nothing, options
 
 
 def strip(*names: str) -> Any:
@@ -201,16 +201,17 @@ def test_a_bomb_is_refused() -> None:
     assert [sent.answered for sent in wire.sent[1:2]] == ["refused=size"]
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_request_that_fails_begins_its_lane_anew(moment: str) -> None:
+@pytest.mark.parametrize("arrived", [False, True])
+def test_a_request_that_fails_begins_its_lane_anew(arrived: bool) -> None:
     wire = Wire().opened()
     wire.post(body(1))
 
     def fail(sent: Sent) -> None:
         raise Lost
 
+    before, after = (nothing, fail) if arrived else (fail, nothing)
     with pytest.raises(Lost):
-        wire.post(body(2), **{moment: fail})  # type: ignore[arg-type]
+        wire.post(body(2), before=before, after=after)
     assert wire.post(body(3)) == body(3)
     assert wire.sent[-1].said.endswith("coded; new")
     assert wire.post(body(4)) == body(4)

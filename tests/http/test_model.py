@@ -16,7 +16,7 @@ from compactwire.errors import CompactWireError
 from compactwire.http._client import Client
 from compactwire.http._protocol import Lane
 from compactwire.http._server import Server
-from tests.http import Lost, Sent, Wire, body, kept, options
+from tests.http import Change, Lost, Sent, Wire, body, kept, nothing, options
 from tests.strategies.profiles import PROFILE, examples
 
 USERS = st.sampled_from(["one", "two"])
@@ -27,6 +27,13 @@ BODIES = st.builds(
     st.text(max_size=5),
 ) | st.binary(max_size=600)
 HEADERS = st.sampled_from(["compactwire", "content-encoding"])
+
+
+class Patient(Client):
+    """Refusals are the test: no number of them is too many."""
+
+    def _switch_off(self, origin: str) -> None:
+        pass
 
 
 class Network(RuleBasedStateMachine):
@@ -43,10 +50,8 @@ class Network(RuleBasedStateMachine):
 
     @rule()
     def start_client(self) -> None:
-        # Refusals are the test: no number of them is too many.
         # It accepts less than the server: answers between the two limits stay plain.
-        self.wire.client = Client(options(clock=lambda: 0.0, max_size=1_500))
-        self.wire.client._switch_off = lambda origin: None  # type: ignore[method-assign]
+        self.wire.client = Patient(options(clock=lambda: 0.0, max_size=1_500))
 
     @rule()
     def start_server(self) -> None:
@@ -110,9 +115,9 @@ class Network(RuleBasedStateMachine):
             raise Lost
 
         seen = len(self.wire.seen)
-        name = "after" if arrived else "before"
+        before, after = (nothing, fail) if arrived else (fail, nothing)
         try:
-            self.wire.post(content, ("authorization", user), **{name: fail})  # type: ignore[arg-type]
+            self.wire.post(content, ("authorization", user), before=before, after=after)
         except Lost:
             assert set(self.wire.seen[seen:]) <= {content}
 
@@ -136,11 +141,12 @@ class Network(RuleBasedStateMachine):
             assert self.wire.seen[seen:] in ([], [content])
         self.late.clear()
 
-    def arrives(self, content: bytes, user: str, before=None, *, may_fail=False) -> None:  # type: ignore[no-untyped-def]
+    def arrives(
+        self, content: bytes, user: str, before: Change = nothing, *, may_fail: bool = False
+    ) -> None:
         seen, sent = len(self.wire.seen), len(self.wire.sent)
-        options = {} if before is None else {"before": before}
         try:
-            answer = self.wire.post(content, ("authorization", user), **options)
+            answer = self.wire.post(content, ("authorization", user), before=before)
             assert answer == self.answers[-1]
         except CompactWireError:
             # The server took the request for one of another lane, and answered there.

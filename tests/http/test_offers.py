@@ -102,7 +102,7 @@ def test_other_bodies_do_not_begin_a_session(first: bytes, headers: Any) -> None
     assert wire.sent[-1].said.endswith("lane=0; seq=1; coded; new")
 
 
-def test_a_server_that_kept_another_body_is_noticed() -> None:
+def test_a_server_that_kept_another_body_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(reads=False)
     assert wire.server
     begun = wire.server.begin
@@ -113,7 +113,7 @@ def test_a_server_that_kept_another_body_is_noticed() -> None:
             turn.first = lambda: body(9, "other")
         return turn
 
-    wire.server.begin = begin  # type: ignore[method-assign]
+    monkeypatch.setattr(wire.server, "begin", begin)
     wire.post(body(5))
     assert "kept" in wire.sent[0].answered
     assert wire.post(body(6)) == body(6)
