@@ -1,7 +1,7 @@
-"""Lets clients over HTTP talk to a command over stdio, which a conformance suite needs.
+"""Serves a command that speaks MCP over stdio to clients over HTTP, for a conformance suite.
 
-Each session is a process of its own. It has no code of the relay, so that both sides of a
-comparison go through the same front.
+Each session is a process of its own. Nothing of the relay is used here, so that the results with
+and without the relay come through the same code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Session:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self.streams: dict[Any, queue.SimpleQueue[bytes | None]] = {}
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def send(self, line: bytes) -> None:
         assert self.process.stdin is not None
@@ -41,18 +42,21 @@ class Session:
             answers = "method" not in message
             key = message.get("id") if answers else None
             # A request of the server, or a notification, belongs to the latest open request.
-            known = [one for one in self.streams if one is not None]
+            # Other threads open streams meanwhile: a copy is taken in one step.
+            known = [one for one in list(self.streams) if one is not None]
             stream = self.streams.get(key if answers else known[-1] if known else None)
             if stream is not None:
                 stream.put(line)
                 if answers:
                     stream.put(None)
+        # The process has ended: no client waits for what will not come.
+        for stream in list(self.streams.values()):
+            stream.put(None)
 
     def close(self) -> None:
         self.process.kill()
+        self.reader.join()
         self.process.communicate()
-        for stream in list(self.streams.values()):
-            stream.put(None)
 
 
 class Handler(BaseHTTPRequestHandler):

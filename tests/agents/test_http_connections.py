@@ -30,6 +30,7 @@ class Served:
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
         self.thread.start()
         while not self.server.started:
+            assert self.thread.is_alive(), "uvicorn ended before it served"
             time.sleep(0.005)
 
     def stop(self) -> None:
@@ -109,7 +110,8 @@ def test_a_truncated_answer_is_an_error(library: Any) -> None:
                 connection.recv(65_536)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nconnection: close\r\n" + answer)
 
-    thread = threading.Thread(target=serve)
+    # A daemon: if the client fails first, no second connection comes.
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     with library.Client(transport=compact_transport(library.HTTPTransport())) as client:
         client.post(url, content=b"")
