@@ -22,7 +22,7 @@ from compactwire.http._server import Server
 LEVELS = {"gzip": 6, "zstd": 3}
 
 
-def lines(*headers: tuple[str, str]) -> int:
+def header_bytes(*headers: tuple[str, str]) -> int:
     """Give the bytes of header lines."""
     return sum(len(f"{name}: {value}\r\n") for name, value in headers)
 
@@ -33,7 +33,7 @@ def by_itself(body: bytes, coding: str) -> int:
         packed = gzip.compress(body, LEVELS[coding])
     else:
         packed = zstandard.compress(body, LEVELS[coding])
-    return len(packed) + lines(("Content-Encoding", coding))
+    return len(packed) + header_bytes(("Content-Encoding", coding))
 
 
 def session() -> Callable[[bytes], int]:
@@ -44,15 +44,17 @@ def session() -> Callable[[bytes], int]:
     def send(body: bytes) -> int:
         exchange = client.begin("http://agent", [], body)
         said, coded = exchange.attempt()
-        added = [("compactwire", said), ("content-encoding", "x-compactwire")]
-        turn = server.begin("POST", added if coded else added[:1])
+        added = [("compactwire", said)]
+        if coded:
+            added.append(("content-encoding", "x-compactwire"))
+        turn = server.begin("POST", added)
         assert turn is not None
         turn.first = lambda: body
         if coded:
             assert turn.body(coded) == body
         exchange.answered(200, turn.plain(200, []))
         exchange.close()
-        return len(coded or body) + lines(*(added if coded else added[:1]))
+        return len(coded or body) + header_bytes(*added)
 
     return send
 
@@ -68,22 +70,26 @@ def figures(conversation: conversations.Conversation) -> dict[str, list[int]]:
     }
 
 
+def rows(found: dict[str, list[int]]) -> list[tuple[str, dict[str, int]]]:
+    """Give the rows of the table for a conversation: the requests, and the bytes of each way."""
+    count = len(found["plain"])
+    parts: list[tuple[str, Callable[[list[int]], int]]] = [
+        (f"all {count}", sum),
+        ("the first", lambda sizes: sizes[0]),
+        ("the second", lambda sizes: sizes[1]),
+        ("the median of the others", lambda sizes: sorted(sizes[2:])[len(sizes[2:]) // 2]),
+        ("the last", lambda sizes: sizes[-1]),
+    ]
+    return [(part, {way: give(sizes) for way, sizes in found.items()}) for part, give in parts]
+
+
 def main() -> None:
-    """Print a table of Markdown: all turns of a conversation, the first, and the median turn."""
+    """Print the table of `docs/http.md`."""
     print("| conversation | requests | plain | gzip | zstd | session |")
     print("|---|---|--:|--:|--:|--:|")
     for name in conversations.NAMES:
-        found = figures(conversations.load(name))
-        count = len(found["plain"])
-        for what, give in (
-            (f"all {count}", sum),
-            ("the first", lambda sizes: sizes[0]),
-            ("the second", lambda sizes: sizes[1]),
-            ("the median of the others", lambda sizes: sorted(sizes[2:])[len(sizes[2:]) // 2]),
-            ("the last", lambda sizes: sizes[-1]),
-        ):
-            cells = (f"{give(sizes):,}" for sizes in found.values())
-            print(f"| {name} | {what} |", " | ".join(cells), "|")
+        for part, sizes in rows(figures(conversations.load(name))):
+            print(f"| {name} | {part} |", " | ".join(f"{size:,}" for size in sizes.values()), "|")
 
 
 if __name__ == "__main__":
