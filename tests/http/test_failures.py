@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -80,6 +81,20 @@ def test_a_server_that_only_refuses_is_sent_plain_bodies() -> None:
     clock.now += 601
     wire.post(body(1))
     assert wire.sent[-1].said == "offer"
+
+
+def test_servers_that_take_turns_get_plain_bodies_after_three_refusals() -> None:
+    wire = Wire().opened()
+    servers = [Server(options(), 4), wire.server]
+    turn = itertools.count()
+
+    def route(sent: Sent) -> None:
+        wire.server = servers[next(turn) % 2]
+
+    for turns in range(1, 9):
+        wire.post(body(turns), before=route)
+    assert [sent.status for sent in wire.sent].count(410) == 3
+    assert [sent.said for sent in wire.sent[-5:]] == [""] * 5
 
 
 def attempts(wire: Wire) -> list[list[Sent]]:
