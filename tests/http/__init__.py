@@ -69,7 +69,7 @@ def nothing(sent: Sent) -> None:
 
 @dataclass
 class Wire:
-    """A client and a server, whose application answers with what `answer` makes of a body."""
+    """A client and a server, whose application answers a body with `answer(body)`."""
 
     client: Client = field(default_factory=lambda: Client(options()))
     server: Server | None = field(default_factory=lambda: Server(options(), 4))
@@ -90,7 +90,7 @@ class Wire:
         method: str = "POST",
         origin: str = ORIGIN,
     ) -> bytes:
-        """Send a body and return the answer; `before` and `after` are what the network does."""
+        """Send a body and return the answer; the network does `before` and `after`."""
         exchange = self.client.begin(origin, list(headers), body, method)
         try:
             while True:

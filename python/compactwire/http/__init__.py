@@ -1,7 +1,7 @@
-"""HTTP between agents: of a body that repeats an earlier one, only what is new is sent.
+"""HTTP between agents: a body that repeats an earlier one is sent as its difference.
 
 `compact_transport` wraps a transport of httpx or httpx2, `CompactASGI` an ASGI application. Each
-body arrives byte for byte; a peer without them gets plain HTTP. See `docs/http.md`.
+body arrives byte for byte; a peer without this package gets plain HTTP. See `docs/http.md`.
 
     from compactwire.http import CompactASGI, compact_transport
 

@@ -19,9 +19,9 @@ _Send = Callable[[_Message], Any]
 
 
 class CompactASGI:
-    """An ASGI application whose clients send of each body only what is new, if they know how.
+    """An ASGI application that reads and writes bodies as differences from earlier ones.
 
-    Clients without `compact_transport` notice nothing. The application gets every body byte for
+    Clients without `compact_transport` get plain HTTP. The application gets every body byte for
     byte, with the headers that a plain request would have. Sessions are in the memory of this
     process: see `docs/http.md` for servers of several processes.
 
@@ -30,20 +30,23 @@ class CompactASGI:
     app : callable
         The ASGI application.
     max_sessions : int
-        How many sessions are kept. The least recently used is forgotten first.
+        The maximum number of sessions. The least recently used is forgotten first.
     idle_s : float
-        After how many seconds without a request a session is forgotten.
+        The seconds without a request after which a session is forgotten.
     max_size : int
         The largest body in bytes; larger ones are sent plain. Each session keeps bodies of at most
         twice this size.
     max_memory : int
-        The bytes that all sessions together may take. The least recently used are forgotten first.
+        The maximum memory of all sessions together, in bytes. The least recently used are forgotten
+        first.
     lanes : int
-        How many requests of one client may be coded at once, from 1 to 64; others are sent plain.
+        The maximum number of requests of one client that are coded at once, from 1 to 64; others
+        are sent plain.
     credentials : iterable of str
-        The headers that say who a client is. A session belongs to one value of them.
+        The headers that identify the user. A session belongs to one value of them.
     on_saving : callable, optional
-        Called with a `compactwire.savings.Saving` for each body that was looked at, in bytes.
+        Called with a `compactwire.savings.Saving`, in bytes, for each coded request and each
+        answer that could be coded.
 
     Raises
     ------
@@ -112,7 +115,7 @@ class CompactASGI:
 
 
 class _Body:
-    """The decoded body, and after it what the server says."""
+    """The decoded body, and after it the further messages of the server."""
 
     def __init__(self, body: bytes, receive: _Receive) -> None:
         self._body: bytes | None = body
@@ -188,7 +191,7 @@ class _Answer:
         if more and self._left >= 0:
             return
         if self._left:
-            # It has not the length that it said: the server knows what to do.
+            # Its length is not the declared one: the ASGI server reports that.
             await self.flush(more=more)
             return
         start, self._start = self._start, None
@@ -200,7 +203,7 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
     async def flush(self, *, more: bool = True) -> None:
-        """Send what was held back as it is."""
+        """Send the messages that were held back as they are."""
         if self._start is None:
             return
         start, self._start = self._start, None
@@ -212,7 +215,7 @@ class _Answer:
 
 
 async def _read(receive: _Receive, limit: int) -> bytes | None:
-    """A coded body, which is never longer than what it stands for; None if the client has gone."""
+    """A coded body, which is shorter than the body itself; None if the client has gone."""
     parts, size, more = [], 0, True
     while more:
         message = await receive()

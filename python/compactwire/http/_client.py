@@ -1,4 +1,4 @@
-"""The client's side: which lane a request takes, what is sent, and what an answer means."""
+"""The client's side: chooses a lane, codes a request, and decides on the next step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CREDIT = 3
 # A server decides how many lanes a session has.
 _MAX_LANES = 64
 _MAX_ORIGINS = 1_024
-# Sessions in a row that nothing came of: the credentials are others in each request.
+# Sessions in a row that were never used: each request has other credentials.
 _MAX_UNUSED = 64
 # Answers of an application that does not know the coding.
 _NOT_UNDERSTOOD = (400, 415, 422)
@@ -26,7 +26,7 @@ _PROBES, _PROBE, _NEAR = 32, 24, 1 << 18
 
 
 class _Origin:
-    """What a server was like. One that only refuses is left alone for a while."""
+    """Experience with a server. One that only refuses gets plain requests for a while."""
 
     size = 0
 
@@ -77,7 +77,7 @@ class Client:
             session.restart(number)
 
     def release(self, session: Lanes, number: int, *, whole: bool) -> None:
-        """Free a lane. If the exchange is not whole, it is unknown what the server has got."""
+        """Free a lane. If the exchange is not whole, the server's state of it is unknown."""
         with self._lock:
             if not whole:
                 session.restart(number)
@@ -130,7 +130,7 @@ class Client:
             state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
 
     def failed(self, origin: str, *, cost: int = 1) -> bool:
-        """A coded request was not accepted; whether that was once too often."""
+        """Count a coded request that was not accepted; whether coding is now switched off."""
         with self._lock:
             state = self._state(origin)
             state.credit -= cost
@@ -235,7 +235,7 @@ class Exchange:
         answer = self._answer = read(values(headers, NAME)) or Header()
         if self._held is None:
             if self._offering:
-                # An error says nothing about what is behind it.
+                # An error can be of a gateway: it does not show whether the server has sessions.
                 unknown = status >= 400 and not answer.session
                 self._offering = False
                 first = self._first(answer)

@@ -1,4 +1,4 @@
-"""What client and server decide, without input and output.
+"""The part of the protocol that client and server share, without input and output.
 
 Both sides of a session have the same lanes. A lane is a pair of `Session` objects, one for the
 bodies of requests and one for those of answers, and has one request at a time.
@@ -21,10 +21,10 @@ from ..savings import Saving
 from ._header import CODING
 
 CREDENTIALS = ("authorization", "cookie", "x-api-key", "api-key", "x-goog-api-key")
-"""Headers that say whose request it is."""
+"""Headers that identify the user."""
 
 MIN_SIZE = 512
-# What the headers of a coded body take.
+# The headers of a coded body take about as much.
 _MIN_SAVING = 64
 # The largest plain body that begins a session: both sides read it a second time.
 MAX_KEPT = 1 << 17
@@ -32,7 +32,7 @@ MAX_KEPT = 1 << 17
 _FRAME = 1_024
 # A session has the body twice, since it can take one back.
 _COPIES = 2
-# These speak of the bytes on the wire, or sign them.
+# These headers describe the bytes on the wire, or sign them.
 _SEALED = (
     *("content-encoding", "content-range", "digest", "content-digest", "repr-digest"),
     *("content-md5", "signature", "signature-input", "x-amz-content-sha256"),
@@ -73,7 +73,7 @@ class Options:
         return Session(max_size=self.max_size + _FRAME)
 
     def owner(self, headers: Headers, *more: str) -> bytes:
-        """Whose request this is, as a digest: one session never has the bodies of two users."""
+        """A digest of the user's credentials: one session never has the bodies of two users."""
         digest = hashlib.sha256()
         found = [(name, value) for name, value in headers if name in self.credentials]
         for text in (*more, *(text for pair in found for text in pair)):
@@ -107,7 +107,7 @@ class Options:
         return coded, writer, ""
 
     def report(self, direction: str, before: int, after: int, reason: str = "") -> None:
-        """Tell the caller what became of a body."""
+        """Report to the caller how a body was sent."""
         if self.on_saving is not None:
             form = "text" if reason else "session"
             self.on_saving(
@@ -133,7 +133,7 @@ def _names(credentials: Iterable[str]) -> tuple[str, ...]:
 
 
 def length_of(headers: Headers) -> int | None:
-    """The length that the headers tell; None if it is missing or invalid."""
+    """The length that the headers declare; None if it is missing or invalid."""
     lengths = values(headers, "content-length")
     known = len(lengths) == 1 and len(lengths[0]) < 16 and lengths[0].isdecimal()
     return int(lengths[0]) if known else None
@@ -185,7 +185,7 @@ class Lane:
     answer_size: int = 0
     body: bytes = b""
     target: str = ""
-    """The last body of a client, and where it went: it finds by them the lane to continue."""
+    """The client's last body and its method and path, by which it finds the lane to continue."""
     busy: bool = False
     used: int = 0
 
@@ -201,7 +201,7 @@ class Lanes:
 
     id: str
     owner: bytes
-    """Whose session it is, as a digest."""
+    """A digest of the user's credentials."""
     limit: int
     """The largest body that both sides accept."""
     lanes: list[Lane]

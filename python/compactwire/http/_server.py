@@ -56,7 +56,7 @@ class Server:
         return Turn(self, method, headers, read(values(headers, NAME)) or Header())
 
     def owner(self, headers: Headers) -> bytes:
-        """Whose request this is."""
+        """A digest of the user's credentials."""
         return self.options.owner(headers, *values(headers, "host"))
 
     def find(self, id: str, owner: bytes) -> Lanes | None:
@@ -200,7 +200,7 @@ class Turn:
         headers = without(headers, NAME)
         if self._accepted:
             return _marked(headers, Header(seq=self._header.seq))
-        # Whoever the application turns away gets no memory of ours.
+        # A user that the application rejects gets no session, and so takes no memory.
         if not self.wants or status >= 400:
             return headers
         first, options = self.first(), self._server.options

@@ -1,4 +1,4 @@
-"""A table with limits on the number, the age and the memory of what it keeps."""
+"""A table with limits on the number, the age and the memory of its values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Table(Generic[_Key, _Value]):
         return value
 
     def put(self, key: _Key, value: _Value) -> None:
-        """Keep a value, and forget what then exceeds a limit."""
+        """Keep a value, and forget the oldest ones if a limit is exceeded."""
         self._remove(key)
         size = value.size
         self._kept[key] = (self._clock(), size, value)

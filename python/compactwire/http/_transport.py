@@ -32,30 +32,32 @@ def compact_transport(
     credentials: Iterable[str] = CREDENTIALS,
     on_saving: Callable[[Saving], object] | None = None,
 ) -> _Transport:
-    """Wrap a transport, so that of each body only what is new is sent to servers that know how.
+    """Wrap a transport, so that servers with `CompactASGI` get only the new part of each body.
 
-    A server without `CompactASGI` gets plain requests. The bodies of requests and answers are byte
-    for byte those of plain HTTP.
+    Other servers get plain requests. The bodies of requests and answers are byte for byte those of
+    plain HTTP.
 
     Parameters
     ----------
     inner : httpx.BaseTransport or httpx.AsyncBaseTransport
         The transport, of httpx or httpx2.
     max_sessions : int
-        How many sessions are kept, one for each origin and user. The least recently used is
+        The maximum number of sessions, one for each origin and user. The least recently used is
         forgotten first.
     idle_s : float
-        After how many seconds without a request a session is forgotten; and for how many seconds a
-        server that knows no sessions is not asked again.
+        The seconds without a request after which a session is forgotten, and for which a server
+        without sessions is not asked again.
     max_size : int
         The largest body in bytes; larger ones are sent plain. Each session keeps bodies of at most
         twice this size.
     max_memory : int
-        The bytes that all sessions together may take. The least recently used are forgotten first.
+        The maximum memory of all sessions together, in bytes. The least recently used are forgotten
+        first.
     credentials : iterable of str
-        The headers that say whose request it is. A session belongs to one value of them.
+        The headers that identify the user. A session belongs to one value of them.
     on_saving : callable, optional
-        Called with a `compactwire.savings.Saving` for each body that was looked at, in bytes.
+        Called with a `compactwire.savings.Saving`, in bytes, for each request body and each
+        coded answer.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def _library(inner: object) -> Any:
 
 
 class _Wire:
-    """What both kinds of transport share."""
+    """The part that both kinds of transport share."""
 
     def __init__(self, library: Any, inner: Any, client: Client) -> None:
         self.library, self.inner, self.client = library, inner, client
