@@ -105,23 +105,24 @@ class Client:
             self._offering.discard(key)
             if answer is None:
                 return
+            state = self._state(origin)
             if answer.session and answer.lanes:
-                state = self._state(origin)
                 state.offers, state.unused = 0, state.unused + 1
                 if state.unused > _MAX_UNUSED:
                     self._switch_off(origin)
-                lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
-                if first is not None:
-                    lanes[0] = first
-                ours = self.options.max_size
-                limit = min(ours, answer.size or ours)
-                told = 0 if limit == answer.size else limit
-                session = Lanes(answer.session, key, limit, lanes, told_size=told, uses=1)
-                self._sessions.put(key, session)
+                self._sessions.put(key, self._opened(key, answer, first))
                 return
-            self._state(origin).offers += 1
-            if self._state(origin).offers >= _CREDIT:
+            state.offers += 1
+            if state.offers >= _CREDIT:
                 self._switch_off(origin)
+
+    def _opened(self, key: bytes, answer: Header, first: Lane | None) -> Lanes:
+        lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
+        if first is not None:
+            lanes[0] = first
+        limit = min(self.options.max_size, answer.size or self.options.max_size)
+        told = 0 if limit == answer.size else limit
+        return Lanes(answer.session, key, limit, lanes, told_size=told, uses=1)
 
     def accepted(self, origin: str) -> None:
         """Something was coded with the session, and accepted."""
