@@ -97,7 +97,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._spans": set(),
     "mcp._stdio": {"mcp._host", "mcp._relay"},
     "mcp._host": set(),
-    "mcp._http": {"_texts"}
+    "mcp._http": {f"mcp.{name}" for name in ("_host", "_http_client", "_http_link", "_relay")},
+    "mcp._http_link": {"_texts"}
     | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_headers", "_messages")}
     | {f"mcp.{name}" for name in ("_relay", "_retry", "_sse")},
     "mcp._http_client": {"_texts"},

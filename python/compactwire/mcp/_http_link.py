@@ -1,0 +1,546 @@
+"""The server's side of the relay to a URL: requests that are open, the session, and its streams.
+
+Each request of the host is a POST in a thread of its own, because its answer may be a stream that
+lasts. Everything else that the host sends, and `initialize`, is answered before the next message is
+sent: these change what the server does with the messages after them. What the server sends goes to
+the host one message at a time, whatever stream it came by.
+
+Invariant: each request of the host is answered, if only by an error, unless the host cancelled it
+or closed the connection.
+
+Source: the Streamable HTTP transport of the Model Context Protocol, versions 2025-11-25 (sessions,
+resumption, a stream for the server's own messages) and 2026-07-28 (neither of these).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from .._texts import short_line
+from ._host import End, passed_on
+from ._http_client import HttpError, Interrupt
+from ._http_headers import ProtocolHeaders, version_of
+from ._messages import UNREADABLE, each, id_key, is_error, parsed, with_id
+from ._relay import MAX_READ
+from ._retry import Retry
+from ._sse import Events, EventTooLongError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import queue
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from ._http_client import Answer, Endpoint
+    from ._messages import Key
+    from ._relay import Passthrough, Relay
+    from ._sse import Event
+
+__all__ = ["Link"]
+
+_JSON, _EVENTS = "application/json", "text/event-stream"
+_ERROR = -32000
+_METHOD_NOT_FOUND = -32601
+
+# Requests that are open at the same time, each with a thread and a connection, and that wait.
+_MAX_OPEN, _MAX_WAITING = 64, 10_000
+# Seconds for the server to take a message that has no answer.
+_ACCEPTED = 30.0
+# Seconds for the stream of the server's own messages to open, before the next message of the host
+# is sent: a server drops what it asks for while there is none. Some answer only with an event.
+_OPENING = 1.0
+# Seconds for the server to end the session. Hosts wait two seconds before they send SIGTERM.
+_GRACE_SESSION = 1.0
+# Seconds for the end of a stream after the last answer: then its connection can be used again.
+_LINGER = 1.0
+# Seconds after which the end of a stream is usual, even if it brought nothing.
+_USUAL = 10.0
+# What servers answer that have no stream for their own messages.
+_NO_STREAM = (400, 404, 405, 406, 501)
+
+
+class _SessionEndedError(HttpError):
+    """The server no longer knows the session."""
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """The stream of the server's own messages."""
+
+    retry: Retry = field(default_factory=Retry)
+    opened: bool = False
+    last_event: str = ""
+    # Set after the first answer, or failure.
+    tried: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(eq=False, slots=True)
+class _Exchange:
+    """A message of the host, and what is known of its answer."""
+
+    line: bytes
+    message: Any
+    # The ids of its requests that are not answered.
+    left: set[Key]
+    is_request: bool
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    done: threading.Event = field(default_factory=threading.Event)
+    retry: Retry = field(default_factory=Retry)
+    cancelled: bool = False
+    # Whether a message that was passed on may have been the answer, which cannot be known.
+    unsure: bool = False
+    last_event: str = ""
+
+    @property
+    def method(self) -> object:
+        """The method; None for a batch or a response."""
+        return self.message.get("method") if isinstance(self.message, dict) else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer is still due."""
+        return bool(self.left) and not (self.cancelled or self.unsure)
+
+
+class Link:
+    """The server's side: the open requests, the session, and the stream of the server's own."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        relay: Relay | Passthrough,
+        max_message: int,
+        warn: Callable[[str], object],
+        ends: queue.SimpleQueue[End],
+    ) -> None:
+        self._endpoint = endpoint
+        self._relay = relay
+        self._max_message = max_message
+        self._warn = warn
+        self._ends = ends
+        self._headers = ProtocolHeaders()
+        # Held from the moment when a request counts as answered until the answer is written.
+        self._to_host = threading.Lock()
+        self._lock = threading.Lock()
+        self._open: dict[Key | None, _Exchange] = {}
+        self._running: set[_Exchange] = set()
+        self._waiting: deque[_Exchange] = deque()
+        self._waiting_size = 0
+        self._abandoned: deque[_Exchange] = deque()
+        self._before: _Exchange | None = None
+        self._listening: Interrupt | None = None
+        self._ended = False
+        self._lost = False
+
+    # From the host
+
+    def from_host(self, line: bytes) -> None:
+        """Send a message; waits if the one before must be answered first."""
+        if not line.strip():
+            return
+        line = self._relay.from_host(line)
+        message = parsed(line)
+        requests = [one for one in each(message) if "method" in one and "id" in one]
+        keys = {key for one in requests if (key := id_key(one["id"])) is not None}
+        exchange = _Exchange(line, message, keys, bool(requests), unsure=not keys)
+        if self._cancels(exchange):
+            return
+        if self._before is not None:
+            self._before.done.wait()
+            self._before = None
+        if not requests or exchange.method == "initialize":
+            self._before = exchange
+        self._start(exchange)
+
+    def _cancels(self, exchange: _Exchange) -> bool:
+        """Note a cancellation; whether ending the request is all there is to do for it."""
+        if exchange.method != "notifications/cancelled":
+            return False
+        params = exchange.message.get("params")
+        identity = params.get("requestId") if isinstance(params, dict) else None
+        with self._lock:
+            found = self._open.get(id_key(identity))
+            if found is None:
+                return not self._headers.is_session
+            found.cancelled = True
+            waited = found in self._waiting
+            if waited:
+                self._drop_waiting(found)
+        # Without a session, the end of the request is how a server learns of it.
+        if waited or found.method == "initialize" or version_of(found.message) is not None:
+            found.interrupt.set()
+            return True
+        self._abandon(found)
+        return False
+
+    def _drop_waiting(self, exchange: _Exchange) -> None:
+        self._waiting.remove(exchange)
+        self._waiting_size -= len(exchange.line)
+        self._forget(exchange)
+        exchange.done.set()
+
+    def _abandon(self, exchange: _Exchange) -> None:
+        """Give its place to another request; an answer that still comes is passed on."""
+        with self._lock:
+            self._abandoned.append(exchange)
+            old = self._abandoned.popleft() if len(self._abandoned) > _MAX_OPEN else None
+        if old is not None:
+            old.interrupt.set()
+        self._finish(exchange)
+
+    def _start(self, exchange: _Exchange) -> None:
+        with self._lock:
+            for key in exchange.left:
+                used = self._open.get(key)
+                if used is not None:  # The host used the id again; only one answer can be told.
+                    used.left.discard(key)
+                self._open[key] = exchange
+            full = exchange.is_request and len(self._running) >= _MAX_OPEN
+            if full:
+                self._waiting_size += len(exchange.line)
+                self._waiting.append(exchange)
+            else:
+                self._running.add(exchange)
+            flood = len(self._waiting) > _MAX_WAITING or self._waiting_size > self._max_message
+            if full and flood:
+                self._drop_waiting(exchange)
+        if full and flood:
+            self._fail(exchange, HttpError("has too many open requests"))
+        elif not full:
+            self._run_in_thread(exchange)
+
+    def _run_in_thread(self, exchange: _Exchange) -> None:
+        try:
+            threading.Thread(target=self._run, args=(exchange,), daemon=True).start()
+        except RuntimeError:  # The system has no more threads.
+            self._fail(exchange, HttpError("has too many open requests"))
+            self._finish(exchange)
+
+    def _finish(self, exchange: _Exchange) -> None:
+        """Mark an exchange as answered, and start a request that waits."""
+        following = None
+        with self._lock:
+            if exchange in self._running:
+                self._running.remove(exchange)
+                if exchange.is_request and self._waiting and not self._ended:
+                    following = self._waiting.popleft()
+                    self._waiting_size -= len(following.line)
+                    self._running.add(following)
+            exchange.done.set()
+        if following is not None:
+            self._run_in_thread(following)
+
+    def _forget(self, exchange: _Exchange) -> None:
+        for key in exchange.left:
+            if self._open.get(key) is exchange:
+                del self._open[key]
+
+    # To the server
+
+    def _run(self, exchange: _Exchange) -> None:
+        try:
+            self._post(exchange)
+            if exchange.is_open:
+                self._resume(exchange)
+        except _SessionEndedError as error:
+            self._fail(exchange, error)
+            self._session_ended(str(error))
+        except HttpError as error:
+            self._fail(exchange, error)
+        except BaseException:
+            self._fail(exchange, HttpError("sent an answer that the relay could not read"))
+            raise
+        finally:
+            self._finish(exchange)
+            with self._lock:
+                self._forget(exchange)
+                if exchange in self._abandoned:
+                    self._abandoned.remove(exchange)
+
+    def _post(self, exchange: _Exchange) -> None:
+        headers = {
+            "Accept": f"{_JSON}, {_EVENTS}",
+            "Content-Type": _JSON,
+            **self._headers.of(exchange.message),
+        }
+        timeout = None if exchange.is_request else _ACCEPTED
+        interrupt, line = exchange.interrupt, exchange.line.strip()
+        with self._endpoint.open("POST", headers, line, interrupt, timeout=timeout) as answer:
+            if not exchange.is_request:
+                self._accepted(exchange, answer)
+                return
+            if exchange.method == "initialize" and answer.status < 300:
+                self._headers.note_session(answer.header("Mcp-Session-Id"))
+            if answer.media_type == _EVENTS and answer.status < 300:
+                self._stream(exchange, answer)
+            elif answer.media_type == _JSON:
+                self._body(exchange, answer)
+            elif answer.status < 300:
+                raise _unusable(answer)
+            else:
+                raise self._refused(answer)
+
+    def _accepted(self, exchange: _Exchange, answer: Answer) -> None:
+        """After a message that has no answer."""
+        if answer.status >= 300:
+            raise self._refused(answer)
+        if answer.media_type != _EVENTS:  # Such a stream may never end.
+            size = 0
+            for chunk in answer.chunks():  # Read, so that the connection can be used again.
+                size += len(chunk)
+                if size > 1 << 16:
+                    break
+        if exchange.method == "notifications/initialized":
+            self._listen()
+
+    def _refused(self, answer: Answer) -> HttpError:
+        said = f"answered {answer.named_status}"
+        if answer.status == 404 and self._headers.session is not None:
+            return _SessionEndedError(f"has ended the session (it {said})", status=404)
+        if answer.status == 401:
+            said += ": it wants valid credentials, see --header"
+        passing = answer.status in (408, 425, 429, 500, 502, 503, 504)
+        return HttpError(said, status=answer.status, passing=passing)
+
+    def _body(self, exchange: _Exchange, answer: Answer) -> None:
+        """Pass on an answer that is one JSON text."""
+        body = bytearray()
+        for chunk in answer.chunks():
+            body += chunk
+            if len(body) > self._max_message:
+                raise self._too_long()
+        text = bytes(body)
+        message = parsed(text, MAX_READ)
+        error = is_error(message)
+        if answer.status >= 300 and not error:
+            raise self._refused(answer)
+        if answer.status == 404 and message["error"]["code"] != _METHOD_NOT_FOUND:
+            ended = self._refused(answer)
+            if isinstance(ended, _SessionEndedError):
+                raise ended
+        if message is None:
+            raise HttpError("sent an answer that is not a JSON-RPC message", status=answer.status)
+        refused = error and (message.get("id") is None or answer.status >= 300)
+        if refused and len(exchange.left) == 1:
+            # The server may have refused the request before it read the id.
+            text = with_id(text, message, next(iter(exchange.left))[1])
+        self._pass(text, exchange)
+        if exchange.is_open:
+            raise HttpError("sent an answer with another id", status=answer.status)
+
+    def _too_long(self) -> HttpError:
+        return HttpError(f"sent a message of more than {self._max_message:,} bytes")
+
+    def _stream(self, exchange: _Exchange, answer: Answer) -> None:
+        """Pass on the messages of a stream, until it ends.
+
+        It is an error if the stream ends before the answer, and cannot be resumed.
+        """
+        try:
+            for event in self._events(answer):
+                exchange.retry.note(event)
+                exchange.last_event = exchange.last_event if event.id is None else event.id
+                self._pass_event(event, exchange)
+                if not (exchange.left or exchange.unsure or exchange.done.is_set()):
+                    self._finish(exchange)
+                    answer.set_timeout(_LINGER)
+        except HttpError as error:
+            if exchange.is_open and not (error.passing and exchange.last_event):
+                raise
+        if exchange.is_open and not exchange.last_event:
+            raise HttpError("ended the stream of an answer without the answer")
+
+    def _events(self, answer: Answer) -> Iterator[Event]:
+        events = Events(self._max_message)
+        try:
+            for chunk in answer.chunks():
+                yield from events.feed(chunk)
+        except EventTooLongError:
+            raise self._too_long() from None
+
+    def _resume(self, exchange: _Exchange) -> None:
+        """Open the stream of an answer again, from its last event on."""
+        while exchange.is_open:
+            if not exchange.retry.waits(exchange.interrupt):
+                raise HttpError("ended the stream of an answer, which could not be resumed")
+            before = exchange.last_event
+            try:
+                with self._get(exchange.interrupt, before) as answer:
+                    self._stream(exchange, answer)
+                exchange.retry.ended(progress=exchange.last_event != before)
+            except HttpError as error:
+                if not error.passing:
+                    raise
+                exchange.retry.failed()
+
+    def _get(self, interrupt: Interrupt, last_event: str) -> Answer:
+        headers = {"Accept": _EVENTS, **self._headers.of(None)}
+        if last_event:
+            headers["Last-Event-ID"] = last_event
+        answer = self._endpoint.open("GET", headers, None, interrupt)
+        if answer.status == 200 and answer.media_type == _EVENTS:
+            return answer
+        answer.close()
+        raise self._refused(answer) if answer.status >= 300 else _unusable(answer)
+
+    # The server's own messages
+
+    def _listen(self) -> None:
+        with self._lock:
+            if self._listening is not None or self._ended:
+                return
+            self._listening = Interrupt()
+        hearing = _Hearing()
+        arguments = (self._listening, hearing)
+        threading.Thread(target=self._hear, args=arguments, daemon=True).start()
+        hearing.tried.wait(_OPENING)
+
+    def _hear(self, interrupt: Interrupt, hearing: _Hearing) -> None:
+        """Read the stream of the server's own messages, if it has one."""
+        try:
+            while hearing.retry.waits(interrupt, first=not hearing.opened):
+                try:
+                    self._hear_once(interrupt, hearing)
+                except HttpError as error:
+                    hearing.tried.set()
+                    if not error.passing:
+                        raise
+                    hearing.retry.failed()
+            if not interrupt.was_set:
+                self._complain("has ended the stream of its notifications; no more are heard")
+        except _SessionEndedError as error:
+            if hearing.opened:
+                self._session_ended(str(error))
+        except HttpError as error:
+            if hearing.opened or error.status not in _NO_STREAM:
+                self._complain(f"{error}; its notifications are not heard")
+        finally:
+            hearing.tried.set()
+            with self._lock:
+                self._listening = None
+
+    def _hear_once(self, interrupt: Interrupt, hearing: _Hearing) -> None:
+        begun, heard = time.monotonic(), False
+        with self._get(interrupt, hearing.last_event) as answer:
+            hearing.opened = True
+            hearing.tried.set()
+            for event in self._events(answer):
+                heard = True
+                hearing.retry.note(event)
+                hearing.last_event = hearing.last_event if event.id is None else event.id
+                self._pass_event(event, None)
+        hearing.retry.ended(progress=heard or time.monotonic() - begun > _USUAL)
+
+    # To the host
+
+    def _pass_event(self, event: Event, exchange: _Exchange | None) -> None:
+        if event.kind == "message" and event.data.strip():
+            self._pass(event.data, exchange)
+
+    def _pass(self, text: bytes, exchange: _Exchange | None) -> None:
+        """Pass on a message, as one line. Outside of strings, JSON may have line breaks."""
+        line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
+        message = parsed(line, MAX_READ)
+        if exchange is not None and message is UNREADABLE:
+            exchange.unsure = True
+        with self._to_host:
+            for one in each(message):
+                key = id_key(one.get("id"))
+                asked = self._answered(key) if "method" not in one else None
+                for request in each(asked.message) if asked is not None else ():
+                    if id_key(request.get("id")) == key:
+                        self._headers.note_result(request.get("method"), one.get("result"))
+            self._to_relay(line)
+
+    def _answered(self, key: Key | None) -> _Exchange | None:
+        """Mark a request as answered; None if it was before, or nobody asked."""
+        with self._lock:
+            asked = self._open.pop(key, None)
+            if asked is not None and key is not None:
+                asked.left.discard(key)
+        return asked
+
+    def _to_relay(self, line: bytes) -> None:
+        passed = self._relay.from_server(line)
+        if passed is not None and not passed_on(passed):
+            self._ends.put(End("host"))
+
+    def _fail(self, exchange: _Exchange, error: HttpError) -> None:
+        """Answer what is left of an exchange with an error."""
+        text = f"the MCP server at {self._endpoint.origin} {error}"
+        if not (exchange.left or exchange.done.is_set() or isinstance(error, _SessionEndedError)):
+            self._complain(f"{error}, for {short_line(str(exchange.method or 'a response'))}")
+        if not exchange.is_open:
+            return
+        data = {} if error.status is None else {"data": {"status": error.status}}
+        for key in list(exchange.left):
+            failure = {"code": _ERROR, "message": text, **data}
+            answer = {"jsonrpc": "2.0", "id": key[1], "error": failure}
+            with self._to_host:
+                if self._answered(key) is not None:
+                    self._to_relay(json.dumps(answer).encode() + b"\n")
+
+    def _complain(self, text: str) -> None:
+        self._warn(f"the MCP server at {self._endpoint.origin} {text}")
+
+    # The end
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a message of the host is not answered."""
+        with self._lock:
+            return bool(self._running or self._waiting)
+
+    def _session_ended(self, text: str) -> None:
+        """End the relay: a host starts a server again that has ended, and asks for a session."""
+        with self._lock:
+            told, self._ended, self._lost = self._lost, True, True
+        if told:
+            return
+        self._complain(text)
+        self._fail_all(HttpError(text, status=404))
+        self._ends.put(End("server"))
+
+    def _fail_all(self, error: HttpError) -> None:
+        """Answer what is open with an error."""
+        with self._lock:
+            left = list(dict.fromkeys(self._open.values()))
+        for exchange in left:
+            self._fail(exchange, error)
+
+    def end(self, *, too_long: bool) -> None:
+        """End the session, and every request that is open; why, if a message was too long."""
+        with self._lock:
+            self._ended = True
+            left = [*self._running, *self._abandoned]
+            listening = self._listening
+        if too_long:
+            limit = f"{self._max_message:,} bytes"
+            self._fail_all(HttpError(f"is left: the host sent a message of more than {limit}"))
+        if self._headers.session is not None and not self._lost:
+            headers = self._headers.of(None)
+            with contextlib.suppress(HttpError):  # The server ends it by itself, only later.
+                self._endpoint.open(
+                    "DELETE", headers, None, Interrupt(), timeout=_GRACE_SESSION
+                ).close()
+        for exchange in left:
+            exchange.cancelled = True
+            exchange.interrupt.set()
+        if listening is not None:
+            listening.set()
+
+
+def _unusable(answer: Answer) -> HttpError:
+    known = answer.media_type in (_JSON, _EVENTS, "text/html", "text/plain")
+    what = answer.media_type if known else "of another type"
+    if not answer.media_type:
+        what = "without a type"
+    return HttpError(
+        f"answered {answer.named_status} with content {what}, not with a JSON-RPC message",
+        status=answer.status,
+    )
