@@ -99,8 +99,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._host": set(),
     "mcp._http": {f"mcp.{name}" for name in ("_host", "_http_client", "_http_link", "_relay")},
     "mcp._http_link": {"_texts"}
-    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_headers", "_messages")}
-    | {f"mcp.{name}" for name in ("_relay", "_retry", "_sse")},
+    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_headers", "_http_notifications")}
+    | {f"mcp.{name}" for name in ("_http_session", "_messages", "_relay", "_retry", "_sse")},
+    "mcp._http_notifications": {f"mcp.{name}" for name in ("_http_client", "_http_session")}
+    | {"mcp._retry", "mcp._sse"},
+    "mcp._http_session": {f"mcp.{name}" for name in ("_http_client", "_http_headers", "_sse")},
     "mcp._http_client": {"_texts"},
     "mcp._http_headers": {"mcp._messages"},
     "mcp._messages": {"mcp._spans"},

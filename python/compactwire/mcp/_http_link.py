@@ -17,23 +17,23 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
 from collections import deque
 from dataclasses import dataclass, field
 
 from .._texts import short_line
 from ._host import End, passed_on
 from ._http_client import HttpError, Interrupt
-from ._http_headers import ProtocolHeaders, version_of
+from ._http_headers import version_of
+from ._http_notifications import Notifications
+from ._http_session import EVENTS, JSON, Session, SessionEndedError
 from ._messages import UNREADABLE, each, id_key, is_error, parsed, with_id
 from ._relay import MAX_READ
 from ._retry import Retry
-from ._sse import Events, EventTooLongError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import queue
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from ._http_client import Answer, Endpoint
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Link"]
 
-_JSON, _EVENTS = "application/json", "text/event-stream"
 _ERROR = -32000
 _METHOD_NOT_FOUND = -32601
 
@@ -51,32 +50,8 @@ _METHOD_NOT_FOUND = -32601
 _MAX_OPEN, _MAX_WAITING = 64, 10_000
 # Seconds for the server to take a message that has no answer.
 _ACCEPTED = 30.0
-# Seconds for the stream of the server's own messages to open, before the next message of the host
-# is sent: a server drops what it asks for while there is none. Some answer only with an event.
-_OPENING = 1.0
-# Seconds for the server to end the session. Hosts wait two seconds before they send SIGTERM.
-_GRACE_SESSION = 1.0
 # Seconds for the end of a stream after the last answer: then its connection can be used again.
 _LINGER = 1.0
-# Seconds after which the end of a stream is usual, even if it brought nothing.
-_USUAL = 10.0
-# What servers answer that have no stream for their own messages.
-_NO_STREAM = (400, 404, 405, 406, 501)
-
-
-class _SessionEndedError(HttpError):
-    """The server no longer knows the session."""
-
-
-@dataclass(slots=True)
-class _Hearing:
-    """The stream of the server's own messages."""
-
-    retry: Retry = field(default_factory=Retry)
-    opened: bool = False
-    last_event: str = ""
-    # Set after the first answer, or failure.
-    tried: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(eq=False, slots=True)
@@ -123,7 +98,7 @@ class Link:
         self._max_message = max_message
         self._warn = warn
         self._ends = ends
-        self._headers = ProtocolHeaders()
+        self._session = Session(endpoint, max_message)
         # Held from the moment when a request counts as answered until the answer is written.
         self._to_host = threading.Lock()
         self._lock = threading.Lock()
@@ -133,7 +108,9 @@ class Link:
         self._waiting_size = 0
         self._abandoned: deque[_Exchange] = deque()
         self._before: _Exchange | None = None
-        self._listening: Interrupt | None = None
+        self._notifications = Notifications(
+            self._session, self._pass_event, self._complain, self._session_ended
+        )
         self._ended = False
         self._lost = False
 
@@ -166,7 +143,7 @@ class Link:
         with self._lock:
             found = self._open.get(id_key(identity))
             if found is None:
-                return not self._headers.is_session
+                return not self._session.headers.is_session
             found.cancelled = True
             waited = found in self._waiting
             if waited:
@@ -247,7 +224,7 @@ class Link:
             self._post(exchange)
             if exchange.is_open:
                 self._resume(exchange)
-        except _SessionEndedError as error:
+        except SessionEndedError as error:
             self._fail(exchange, error)
             self._session_ended(str(error))
         except HttpError as error:
@@ -263,65 +240,46 @@ class Link:
                     self._abandoned.remove(exchange)
 
     def _post(self, exchange: _Exchange) -> None:
-        headers = {
-            "Accept": f"{_JSON}, {_EVENTS}",
-            "Content-Type": _JSON,
-            **self._headers.of(exchange.message),
-        }
         timeout = None if exchange.is_request else _ACCEPTED
-        interrupt, line = exchange.interrupt, exchange.line.strip()
-        with self._endpoint.open("POST", headers, line, interrupt, timeout=timeout) as answer:
+        line, message = exchange.line.strip(), exchange.message
+        with self._session.post(line, message, exchange.interrupt, timeout=timeout) as answer:
             if not exchange.is_request:
                 self._accepted(exchange, answer)
                 return
             if exchange.method == "initialize" and answer.status < 300:
-                self._headers.note_session(answer.header("Mcp-Session-Id"))
-            if answer.media_type == _EVENTS and answer.status < 300:
+                self._session.headers.note_session(answer.header("Mcp-Session-Id"))
+            if answer.media_type == EVENTS and answer.status < 300:
                 self._stream(exchange, answer)
-            elif answer.media_type == _JSON:
+            elif answer.media_type == JSON:
                 self._body(exchange, answer)
             elif answer.status < 300:
-                raise _unusable(answer)
+                raise self._session.unusable(answer)
             else:
-                raise self._refused(answer)
+                raise self._session.refused(answer)
 
     def _accepted(self, exchange: _Exchange, answer: Answer) -> None:
         """After a message that has no answer."""
         if answer.status >= 300:
-            raise self._refused(answer)
-        if answer.media_type != _EVENTS:  # Such a stream may never end.
+            raise self._session.refused(answer)
+        if answer.media_type != EVENTS:  # Such a stream may never end.
             size = 0
             for chunk in answer.chunks():  # Read, so that the connection can be used again.
                 size += len(chunk)
                 if size > 1 << 16:
                     break
         if exchange.method == "notifications/initialized":
-            self._listen()
-
-    def _refused(self, answer: Answer) -> HttpError:
-        said = f"answered {answer.named_status}"
-        if answer.status == 404 and self._headers.session is not None:
-            return _SessionEndedError(f"has ended the session (it {said})", status=404)
-        if answer.status == 401:
-            said += ": it wants valid credentials, see --header"
-        passing = answer.status in (408, 425, 429, 500, 502, 503, 504)
-        return HttpError(said, status=answer.status, passing=passing)
+            self._notifications.listen()
 
     def _body(self, exchange: _Exchange, answer: Answer) -> None:
         """Pass on an answer that is one JSON text."""
-        body = bytearray()
-        for chunk in answer.chunks():
-            body += chunk
-            if len(body) > self._max_message:
-                raise self._too_long()
-        text = bytes(body)
+        text = self._session.body(answer)
         message = parsed(text, MAX_READ)
         error = is_error(message)
         if answer.status >= 300 and not error:
-            raise self._refused(answer)
+            raise self._session.refused(answer)
         if answer.status == 404 and message["error"]["code"] != _METHOD_NOT_FOUND:
-            ended = self._refused(answer)
-            if isinstance(ended, _SessionEndedError):
+            ended = self._session.refused(answer)
+            if isinstance(ended, SessionEndedError):
                 raise ended
         if message is None:
             raise HttpError("sent an answer that is not a JSON-RPC message", status=answer.status)
@@ -333,16 +291,13 @@ class Link:
         if exchange.is_open:
             raise HttpError("sent an answer with another id", status=answer.status)
 
-    def _too_long(self) -> HttpError:
-        return HttpError(f"sent a message of more than {self._max_message:,} bytes")
-
     def _stream(self, exchange: _Exchange, answer: Answer) -> None:
         """Pass on the messages of a stream, until it ends.
 
         It is an error if the stream ends before the answer, and cannot be resumed.
         """
         try:
-            for event in self._events(answer):
+            for event in self._session.events(answer):
                 exchange.retry.note(event)
                 exchange.last_event = exchange.last_event if event.id is None else event.id
                 self._pass_event(event, exchange)
@@ -355,14 +310,6 @@ class Link:
         if exchange.is_open and not exchange.last_event:
             raise HttpError("ended the stream of an answer without the answer")
 
-    def _events(self, answer: Answer) -> Iterator[Event]:
-        events = Events(self._max_message)
-        try:
-            for chunk in answer.chunks():
-                yield from events.feed(chunk)
-        except EventTooLongError:
-            raise self._too_long() from None
-
     def _resume(self, exchange: _Exchange) -> None:
         """Open the stream of an answer again, from its last event on."""
         while exchange.is_open:
@@ -370,7 +317,7 @@ class Link:
                 raise HttpError("ended the stream of an answer, which could not be resumed")
             before = exchange.last_event
             try:
-                with self._get(exchange.interrupt, before) as answer:
+                with self._session.get(exchange.interrupt, before) as answer:
                     self._stream(exchange, answer)
                 exchange.retry.ended(progress=exchange.last_event != before)
             except HttpError as error:
@@ -378,67 +325,9 @@ class Link:
                     raise
                 exchange.retry.failed()
 
-    def _get(self, interrupt: Interrupt, last_event: str) -> Answer:
-        headers = {"Accept": _EVENTS, **self._headers.of(None)}
-        if last_event:
-            headers["Last-Event-ID"] = last_event
-        answer = self._endpoint.open("GET", headers, None, interrupt)
-        if answer.status == 200 and answer.media_type == _EVENTS:
-            return answer
-        answer.close()
-        raise self._refused(answer) if answer.status >= 300 else _unusable(answer)
-
-    # The server's own messages
-
-    def _listen(self) -> None:
-        with self._lock:
-            if self._listening is not None or self._ended:
-                return
-            self._listening = Interrupt()
-        hearing = _Hearing()
-        arguments = (self._listening, hearing)
-        threading.Thread(target=self._hear, args=arguments, daemon=True).start()
-        hearing.tried.wait(_OPENING)
-
-    def _hear(self, interrupt: Interrupt, hearing: _Hearing) -> None:
-        """Read the stream of the server's own messages, if it has one."""
-        try:
-            while hearing.retry.waits(interrupt, first=not hearing.opened):
-                try:
-                    self._hear_once(interrupt, hearing)
-                except HttpError as error:
-                    hearing.tried.set()
-                    if not error.passing:
-                        raise
-                    hearing.retry.failed()
-            if not interrupt.was_set:
-                self._complain("has ended the stream of its notifications; no more are heard")
-        except _SessionEndedError as error:
-            if hearing.opened:
-                self._session_ended(str(error))
-        except HttpError as error:
-            if hearing.opened or error.status not in _NO_STREAM:
-                self._complain(f"{error}; its notifications are not heard")
-        finally:
-            hearing.tried.set()
-            with self._lock:
-                self._listening = None
-
-    def _hear_once(self, interrupt: Interrupt, hearing: _Hearing) -> None:
-        begun, heard = time.monotonic(), False
-        with self._get(interrupt, hearing.last_event) as answer:
-            hearing.opened = True
-            hearing.tried.set()
-            for event in self._events(answer):
-                heard = True
-                hearing.retry.note(event)
-                hearing.last_event = hearing.last_event if event.id is None else event.id
-                self._pass_event(event, None)
-        hearing.retry.ended(progress=heard or time.monotonic() - begun > _USUAL)
-
     # To the host
 
-    def _pass_event(self, event: Event, exchange: _Exchange | None) -> None:
+    def _pass_event(self, event: Event, exchange: _Exchange | None = None) -> None:
         if event.kind == "message" and event.data.strip():
             self._pass(event.data, exchange)
 
@@ -454,7 +343,7 @@ class Link:
                 asked = self._answered(key) if "method" not in one else None
                 for request in each(asked.message) if asked is not None else ():
                     if id_key(request.get("id")) == key:
-                        self._headers.note_result(request.get("method"), one.get("result"))
+                        self._session.headers.note_result(request.get("method"), one.get("result"))
             self._to_relay(line)
 
     def _answered(self, key: Key | None) -> _Exchange | None:
@@ -473,7 +362,7 @@ class Link:
     def _fail(self, exchange: _Exchange, error: HttpError) -> None:
         """Answer what is left of an exchange with an error."""
         text = f"the MCP server at {self._endpoint.origin} {error}"
-        if not (exchange.left or exchange.done.is_set() or isinstance(error, _SessionEndedError)):
+        if not (exchange.left or exchange.done.is_set() or isinstance(error, SessionEndedError)):
             self._complain(f"{error}, for {short_line(str(exchange.method or 'a response'))}")
         if not exchange.is_open:
             return
@@ -518,29 +407,13 @@ class Link:
         with self._lock:
             self._ended = True
             left = [*self._running, *self._abandoned]
-            listening = self._listening
         if too_long:
             limit = f"{self._max_message:,} bytes"
             self._fail_all(HttpError(f"is left: the host sent a message of more than {limit}"))
-        if self._headers.session is not None and not self._lost:
-            headers = self._headers.of(None)
+        if self._session.headers.session is not None and not self._lost:
             with contextlib.suppress(HttpError):  # The server ends it by itself, only later.
-                self._endpoint.open(
-                    "DELETE", headers, None, Interrupt(), timeout=_GRACE_SESSION
-                ).close()
+                self._session.delete()
         for exchange in left:
             exchange.cancelled = True
             exchange.interrupt.set()
-        if listening is not None:
-            listening.set()
-
-
-def _unusable(answer: Answer) -> HttpError:
-    known = answer.media_type in (_JSON, _EVENTS, "text/html", "text/plain")
-    what = answer.media_type if known else "of another type"
-    if not answer.media_type:
-        what = "without a type"
-    return HttpError(
-        f"answered {answer.named_status} with content {what}, not with a JSON-RPC message",
-        status=answer.status,
-    )
+        self._notifications.end()

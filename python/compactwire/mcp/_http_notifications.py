@@ -1,0 +1,128 @@
+"""The stream of a server's own messages: its notifications, and what it asks of the host.
+
+Source: the Streamable HTTP transport of the Model Context Protocol, version 2025-11-25.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from ._http_client import HttpError, Interrupt
+from ._http_session import SessionEndedError
+from ._retry import Retry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._http_session import Session
+    from ._sse import Event
+
+__all__ = ["Notifications"]
+
+# Seconds for the stream to open, before the next message of the host is sent: a server drops what
+# it asks for while there is none. Some answer only with an event.
+_OPENING = 1.0
+# Seconds after which the end of a stream is usual, even if it brought nothing.
+_USUAL = 10.0
+# What servers answer that have no such stream.
+_NO_STREAM = (400, 404, 405, 406, 501)
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """The stream of the server's own messages."""
+
+    retry: Retry = field(default_factory=Retry)
+    opened: bool = False
+    last_event: str = ""
+    # Set after the first answer, or failure.
+    tried: threading.Event = field(default_factory=threading.Event)
+
+
+class Notifications:
+    """Reads the stream in a thread of its own.
+
+    Parameters
+    ----------
+    session
+        The session that the stream belongs to.
+    on_event
+        Called with each event.
+    complain
+        Called with a text about what went wrong, which goes after "the MCP server at ...".
+    on_session_end
+        Called with such a text if the server no longer knows the session.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        on_event: Callable[[Event], object],
+        complain: Callable[[str], object],
+        on_session_end: Callable[[str], object],
+    ) -> None:
+        self._session = session
+        self._on_event = on_event
+        self._complain = complain
+        self._on_session_end = on_session_end
+        self._lock = threading.Lock()
+        self._listening: Interrupt | None = None
+        self._ended = False
+
+    def listen(self) -> None:
+        """Open the stream, unless it is open."""
+        with self._lock:
+            if self._listening is not None or self._ended:
+                return
+            self._listening = Interrupt()
+        hearing = _Hearing()
+        arguments = (self._listening, hearing)
+        threading.Thread(target=self._hear, args=arguments, daemon=True).start()
+        hearing.tried.wait(_OPENING)
+
+    def _hear(self, interrupt: Interrupt, hearing: _Hearing) -> None:
+        """Read the stream of the server's own messages, if it has one."""
+        try:
+            while hearing.retry.waits(interrupt, first=not hearing.opened):
+                try:
+                    self._hear_once(interrupt, hearing)
+                except HttpError as error:
+                    hearing.tried.set()
+                    if not error.passing:
+                        raise
+                    hearing.retry.failed()
+            if not interrupt.was_set:
+                self._complain("has ended the stream of its notifications; no more are heard")
+        except SessionEndedError as error:
+            if hearing.opened:
+                self._on_session_end(str(error))
+        except HttpError as error:
+            if hearing.opened or error.status not in _NO_STREAM:
+                self._complain(f"{error}; its notifications are not heard")
+        finally:
+            hearing.tried.set()
+            with self._lock:
+                self._listening = None
+
+    def _hear_once(self, interrupt: Interrupt, hearing: _Hearing) -> None:
+        begun, heard = time.monotonic(), False
+        with self._session.get(interrupt, hearing.last_event) as answer:
+            hearing.opened = True
+            hearing.tried.set()
+            for event in self._session.events(answer):
+                heard = True
+                hearing.retry.note(event)
+                hearing.last_event = hearing.last_event if event.id is None else event.id
+                self._on_event(event)
+        hearing.retry.ended(progress=heard or time.monotonic() - begun > _USUAL)
+
+    def end(self) -> None:
+        """Close the stream, and open no other."""
+        with self._lock:
+            self._ended = True
+            listening = self._listening
+        if listening is not None:
+            listening.set()
