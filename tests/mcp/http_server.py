@@ -12,13 +12,23 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.mcp.test_stdio import Host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Start = Callable[..., tuple["Relay", "Server"]]
+
+SECRET = "s3cret-t0ken"
+PAIR = "event: message\ndata: {}\n\n"
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+
+POSIX = pytest.mark.skipif(
+    sys.platform == "win32", reason="NOT RUN: the tests use signals of POSIX"
+)
 
 
 @dataclass
@@ -126,6 +136,10 @@ class Relay(Host):
         )
         self.sent = 0
 
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
     def ask(self, method: str, identity: object = 1, **params: Any) -> Any:
         self.send(method, id=identity, params=params)
         return self.answer()
@@ -133,3 +147,30 @@ class Relay(Host):
     def error(self, method: str = "x") -> str:
         """The text of the error that answers a request."""
         return str(self.ask(method)["error"]["message"])
+
+
+def answered(identity: object, **members: Any) -> str:
+    """An event with the answer to a request."""
+    return (
+        "data: " + json.dumps({"jsonrpc": "2.0", "id": identity, "result": {}, **members}) + "\n\n"
+    )
+
+
+def session(request: Request) -> bool:
+    """Answer the handshake and the end of a session; whether the request was one of these."""
+    if request.method == "GET":
+        request.reply(status=405)
+    elif request.method == "DELETE":
+        request.reply(status=204)
+    elif request.message.get("method") == "initialize":
+        request.result({"protocolVersion": "2025-11-25"}, Mcp_Session_Id="abc")
+    elif "id" not in request.message or "method" not in request.message:
+        request.reply(status=202, kind="")
+    else:
+        return False
+    return True
+
+
+def shake_hands(relay: Relay) -> None:
+    assert relay.ask("initialize", "init")["result"] == {"protocolVersion": "2025-11-25"}
+    relay.send("notifications/initialized")

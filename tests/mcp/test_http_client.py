@@ -1,0 +1,142 @@
+"""`compactwire mcp proxy URL`: which server is asked, with which headers, and redirects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from compactwire.mcp._http_client import Endpoint, HttpError, Interrupt
+from tests.mcp.http_server import POSIX, SECRET, Request, Server
+from tests.mcp.test_stdio import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.mcp.http_server import Start
+
+pytestmark = POSIX
+
+
+# Redirects
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_redirect_within_the_origin_is_followed(start: Start, status: int) -> None:
+    def answer(request: Request) -> None:
+        if request.path == "/mcp":
+            request.reply(status=status, Location="/mcp/")
+        else:
+            request.result({"path": request.path})
+
+    relay, server = start(answer)
+    assert relay.ask("x")["result"] == {"path": "/mcp/"}
+    assert server.requests[1].message == server.requests[0].message
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_another_origin_is_not_followed(start: Start, status: int) -> None:
+    other = Server(lambda request: request.result())
+
+    def answer(request: Request) -> None:
+        request.reply(status=status, Location=f"{other.url}?{SECRET}")
+
+    relay, _ = start(answer, "--header", "X-Key: ${TOKEN}")
+    said = relay.error()
+    assert f"a redirect to http://127.0.0.1:{other.port}, which is not followed" in said
+    assert SECRET not in said
+    assert not other.requests
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "said"),
+    [
+        (302, "/other", "a redirect that would lose the message"),
+        (307, "/mcp", "redirected a request more than 5 times"),
+        (307, "http://user:x@127.0.0.1/", "a redirect to no valid URL"),
+        (307, "ftp://127.0.0.1/", "a redirect to no valid URL"),
+        (307, "http://[", "a redirect to no valid URL"),
+    ],
+)
+def test_other_redirects_are_errors(start: Start, status: int, location: str, said: str) -> None:
+    relay, _ = start(lambda request: request.reply(status=status, Location=location))
+    assert said in relay.error()
+
+
+# The command line, and the URL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--header", "X: ${NO_SUCH_VARIABLE}", "URL"], "NO_SUCH_VARIABLE is not set, or empty"),
+        (["--header", "X: a", "--", "python3"], "--header and --allow-http are for a URL"),
+        (["URL", "--header", "X: a"], "options stand before it"),
+        (["--header", "X: a", "http://example.invalid/mcp"], "sent without encryption"),
+        (["--header", "X: a", "http://127.0.0.1.example.invalid/"], "sent without encryption"),
+        (["https://user:pass@example.invalid/"], "credentials belong in --header"),
+        (["https:///mcp"], "must begin with http:// or https:// and a host"),
+        (["https://[/mcp"], "the URL of the server is malformed"),
+        (["http://localhost:99999/"], "the URL of the server is malformed"),
+    ],
+)
+def test_wrong_usage_is_an_error_before_anything_starts(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    server = Server(lambda request: request.result())
+    made = run(
+        "proxy", *(server.url if one == "URL" else one for one in arguments), folder=tmp_path
+    )
+    assert (made.returncode, made.stdout) == (1, "")
+    assert said in made.stderr
+    assert server.connections == 0
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "readable"),
+    [
+        ("http://localhost:1/", False),
+        ("http://127.9.9.9/", False),
+        ("http://[::1]:8000/mcp", False),
+        ("http://10.0.0.1/", True),
+        ("http://localhost.example.invalid/", True),
+        ("https://example.invalid/", False),
+    ],
+)
+def test_only_this_machine_gets_headers_without_encryption(url: str, readable: bool) -> None:
+    assert Endpoint(url, {}).readable_by_others is readable
+
+
+def test_a_server_without_encryption_gets_no_request() -> None:
+    server = Server(lambda request: request.result())
+    endpoint = Endpoint(f"https://127.0.0.1:{server.port}/", {})
+    with pytest.raises(HttpError, match=r"cannot be reached|closed the connection"):
+        endpoint.open("POST", {}, b"{}", Interrupt(), timeout=5)
+    assert not server.requests
+    server.close()
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(request: Request) -> None:
+        request.reply(status=407) if request.method == "CONNECT" else request.reply("{}")
+
+    server = Server(answer)
+    for name in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, f"http://user:pa%20ss@127.0.0.1:{server.port}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    plain = Endpoint("http://example.invalid/mcp?a=b", {"X-Key": "1"})
+    with plain.open("POST", {}, b"{}", Interrupt(), timeout=5) as found:
+        assert found.status == 200
+    with pytest.raises(HttpError, match="cannot be reached"):
+        Endpoint("https://example.invalid/", {"X-Key": "1"}).open("GET", {}, None, Interrupt())
+    first, second = server.requests
+    assert first.path == "http://example.invalid/mcp?a=b"
+    assert first.headers["host"] == "example.invalid"
+    assert first.headers["proxy-authorization"] == "Basic dXNlcjpwYSBzcw=="
+    assert (second.method, second.path) == ("CONNECT", "example.invalid:443")
+    assert "x-key" not in second.headers
+    assert second.headers["proxy-authorization"] == "Basic dXNlcjpwYSBzcw=="
+    server.close()

@@ -1,0 +1,169 @@
+"""`compactwire mcp proxy URL`: cancellation, and how either side ends the relay."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.mcp.http_server import MODERN, PAIR, POSIX, Request, session, shake_hands
+
+if TYPE_CHECKING:
+    from tests.mcp.http_server import Start
+
+pytestmark = POSIX
+
+
+def test_a_cancellation_is_sent_in_a_session(start: Start) -> None:
+    cancelled = threading.Event()
+
+    def answer(request: Request) -> None:
+        if request.method == "POST" and request.message.get("id") == 1:
+            request.stream(PAIR.replace("{}", '{"jsonrpc":"2.0","method":"notifications/n"}'))
+            cancelled.wait(20)
+            request.close()
+        elif not session(request):
+            request.result()
+        elif request.body and request.message["method"] == "notifications/cancelled":
+            cancelled.set()
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    relay.send("x", id=1)
+    assert relay.answer()["method"] == "notifications/n"
+    relay.send("notifications/cancelled", params={"requestId": 1})
+    assert cancelled.wait(20)
+    assert relay.ask("x", 2)["id"] == 2
+    relay.send("notifications/cancelled", params={"requestId": 2})
+    relay.ask("x", 3)
+    sent = [one.message for one in server.sent("POST")]
+    asked = [one["params"] for one in sent if one["method"] == "notifications/cancelled"]
+    assert asked == [{"requestId": 1}, {"requestId": 2}]
+    assert relay.end() == (0, b"", "")
+
+
+def test_a_cancellation_without_a_session_closes_the_stream(start: Start) -> None:
+    closed = threading.Event()
+
+    def answer(request: Request) -> None:
+        if request.message["id"] == 1:
+            request.stream(PAIR.replace("{}", '{"jsonrpc":"2.0","method":"notifications/n"}'))
+            if request.wait_closed():
+                closed.set()
+        else:
+            request.result()
+
+    relay, server = start(answer)
+    relay.send("x", id=1, params={"_meta": MODERN})
+    assert relay.answer()["method"] == "notifications/n"
+    relay.send("notifications/cancelled", params={"requestId": 1})
+    assert closed.wait(20)
+    relay.send("notifications/cancelled", params={"requestId": 1})
+    assert relay.ask("x", 2, _meta=MODERN)["id"] == 2
+    assert relay.end() == (0, b"", "")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_the_session(start: Start, ending: signal.Signals) -> None:
+    hung = threading.Event()
+
+    def answer(request: Request) -> None:
+        if not session(request):
+            hung.set()
+            request.wait_closed()
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    relay.send("x", id=1)
+    assert hung.wait(20)
+    relay.process.send_signal(ending)
+    relay.process.wait(20)
+    assert relay.end() == (128 + ending, b"", "")
+    assert len(server.sent("DELETE")) == 1
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_server_that_ends_the_session_slowly_delays_nobody(start: Start, signals: int) -> None:
+    asked, pieces = threading.Event(), []
+
+    def answer(request: Request) -> None:
+        if request.method != "DELETE":
+            assert session(request)
+            return
+        asked.set()
+        request.send("HTTP/1.1 204 x\r\n")
+        while True:  # Ends by an error when the relay has ended.
+            request.send("A: b\r\n")
+            pieces.append(1)
+            time.sleep(0.1)
+
+    relay, _ = start(answer)
+    shake_hands(relay)
+    relay.process.send_signal(signal.SIGINT)
+    assert asked.wait(20)
+    if signals == 2:
+        relay.process.send_signal(signal.SIGINT)
+    assert relay.process.wait(20) == 130
+    # After one signal, the server has three seconds; `http.client` ends after a hundred headers.
+    assert len(pieces) < (20 if signals == 2 else 60)
+
+
+def test_a_message_of_the_host_that_is_too_long_ends_the_session(start: Start) -> None:
+    hung = threading.Event()
+
+    def answer(request: Request) -> None:
+        if not session(request):
+            hung.set()
+            request.wait_closed()
+
+    relay, server = start(answer, "--max-message", "10000")
+    shake_hands(relay)
+    relay.send("x", id=1)
+    assert hung.wait(20)
+    relay.send("x", id=2, params={"text": "x" * 20_000})
+    failure = relay.answer()
+    said = "is left: the host sent a message of more than 10,000 bytes"
+    assert (failure["id"], failure["error"]["message"].endswith(said)) == (1, True)
+    assert relay.process.wait(20) == 1
+    assert "the host sent a message of more than 10,000 bytes" in relay.end()[2]
+    assert len(server.sent("DELETE")) == 1
+
+
+def test_the_relay_ends_with_the_host_though_the_server_hangs(start: Start) -> None:
+    hung = threading.Event()
+
+    def answer(request: Request) -> None:
+        hung.set()
+        request.wait_closed()
+
+    relay, _ = start(answer)
+    relay.send("initialize", id=1)
+    assert hung.wait(20)
+    assert relay.end() == (0, b"", "")
+
+
+def test_answers_after_the_end_of_the_requests_still_arrive(start: Start) -> None:
+    def answer(request: Request) -> None:
+        if not session(request):
+            time.sleep(0.5)
+            request.result()
+
+    relay, _ = start(answer)
+    relay.send("initialize", id=1)
+    relay.send("x", id=2)
+    code, out, _ = relay.end()
+    assert code == 0
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [1, 2]
+
+
+def test_a_host_that_no_longer_reads_ends_the_relay(start: Start) -> None:
+    relay, _ = start(lambda request: request.result())
+    assert relay.process.stdout is not None
+    relay.process.stdout.close()
+    relay.send("x", id=1)
+    assert relay.process.wait(20) == 0

@@ -1,0 +1,237 @@
+"""`compactwire mcp proxy URL` in front of servers that refuse, break off or send no answer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.mcp.http_server import POSIX, SECRET, Relay, Request, answered, session, shake_hands
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.mcp.http_server import Start
+
+pytestmark = POSIX
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "answered 401 Unauthorized: it wants valid credentials, see --header"),
+        (403, "answered 403 Forbidden"),
+        (404, "answered 404 Not Found"),
+        (429, "answered 429 Too Many Requests"),
+        (500, "answered 500 Internal Server Error"),
+        (503, "answered 503 Service Unavailable"),
+        (799, "answered 799"),
+        (304, "answered 304 Not Modified"),
+    ],
+)
+def test_a_refusal_is_an_error_with_status_and_place(start: Start, status: int, said: str) -> None:
+    def answer(request: Request) -> None:
+        request.reply(f"<h1>{SECRET}</h1>", status, "text/html")
+
+    relay, server = start(answer, "--header", "X-Key: ${TOKEN}")
+    error = relay.ask("x")["error"]
+    assert error == {
+        "code": -32000,
+        "message": f"the MCP server at http://127.0.0.1:{server.port} {said}",
+        "data": {"status": status},
+    }
+    assert relay.end() == (0, b"", "")
+
+
+@pytest.mark.parametrize("identity", ['"id": null, ', "", '"id": "server-error", '])
+def test_an_error_of_the_server_keeps_its_words(start: Start, identity: str) -> None:
+    body = '{"jsonrpc": "2.0", %s"error": {"code": -32022, "message": "é", "data": 1.0}}'
+
+    def answer(request: Request) -> None:
+        request.reply(body % identity, 400)
+
+    relay, _ = start(answer)
+    assert relay.ask("x", "a") == {
+        "jsonrpc": "2.0",
+        "id": "a",
+        "error": {"code": -32022, "message": "é", "data": 1.0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind", "said"),
+    [
+        ("<html>", 200, "text/html", "answered 200 OK with content text/html"),
+        ("x", 200, "x/" + SECRET, "answered 200 OK with content of another type"),
+        ("", 202, "", "answered 202 Accepted with content without a type"),
+        ("", 204, "", "answered 204 No Content with content without a type"),
+        ("{", 200, "application/json", "not a JSON-RPC message"),
+        ("17", 200, "application/json", "not a JSON-RPC message"),
+        ("", 200, "application/json", "not a JSON-RPC message"),
+        (b"\xff\xfe", 200, "application/json", "not a JSON-RPC message"),
+        ("{}", 200, "application/json", "with another id"),
+        ("", 200, "text/event-stream", "ended the stream of an answer without the answer"),
+        ("data: {\n\n", 200, "text/event-stream", "without the answer"),
+        (answered(1)[:-1], 200, "text/event-stream", "without the answer"),
+        (f"event: ping\n{answered(1)}", 200, "text/event-stream", "without the answer"),
+        ('{"error": "unauthorized"}', 401, "application/json", "answered 401 Unauthorized"),
+        ("{", 500, "application/json", "answered 500 Internal Server Error"),
+    ],
+)
+def test_what_is_no_answer_is_an_error(
+    start: Start, body: str | bytes, status: int, kind: str, said: str
+) -> None:
+    def answer(request: Request) -> None:
+        if request.message["id"] == "after":
+            request.result()
+        else:
+            request.reply(body, status, kind)
+
+    relay, _ = start(answer)
+    found = relay.ask("x")
+    if found == {}:  # It has no id, so it passes, and the error follows.
+        found = relay.answer()
+    assert said in found["error"]["message"]
+    assert "result" in relay.ask("x", "after")
+    code, out, err = relay.end()
+    assert (code, out, SECRET in err) == (0, b"", False)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ("", "closed the connection without an answer"),
+        ("HTTP/1.1 200 OK\r\nContent-Ty", "answered 200 OK with content without a type"),
+        ("SSH-2.0-OpenSSH\r\n", "sent an answer that is not valid HTTP"),
+        ("HTTP/1.1 200 OK\r\n" + "X: y\r\n" * 500 + "\r\n", "not valid HTTP"),
+        ("HTTP/1.1 200 OK\r\nX: " + "y" * 100_000, "not valid HTTP"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{}",
+            "sent an incomplete answer",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+            "\r\n5\r\n{",
+            "sent an incomplete answer",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+            "\r\nzz\r\n{",
+            "sent an incomplete answer",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n"
+            "Content-Length: 2\r\n\r\n{}",
+            "compressed an answer",
+        ),
+    ],
+)
+def test_a_broken_connection_is_an_error(start: Start, sent: str, said: str) -> None:
+    def answer(request: Request) -> None:
+        if request.message["id"] == "after":
+            request.result()
+        else:
+            request.send(sent)
+            request.close()
+
+    relay, _ = start(answer)
+    assert said in relay.error()
+    assert "result" in relay.ask("x", "after")
+    assert relay.end() == (0, b"", "")
+
+
+CHUNKED = "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_an_answer_that_breaks_anywhere_is_answered_once(start: Start, kind: str) -> None:
+    def answer(request: Request) -> None:
+        identity = request.message["id"]
+        event = answered(identity)
+        body = event if "event" in kind else event.removeprefix("data: ")
+        whole = CHUNKED.format(kind) + f"{len(body):x}\r\n{body}\r\n0\r\n\r\n"
+        request.send(whole[: -identity or None])
+        request.close()
+
+    relay, _ = start(answer)
+    answers = [relay.ask("x", identity) for identity in range(150)]
+    assert [one["id"] for one in answers] == list(range(150))
+    assert "result" in answers[0]
+    assert "error" in answers[-1]
+    assert relay.end() == (0, b"", "")
+
+
+def test_a_server_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    relay = Relay(tmp_path, f"http://127.0.0.1:{port}/{SECRET}?key={SECRET}")
+    said = f"the MCP server at http://127.0.0.1:{port} refused the connection"
+    assert relay.error() == said
+    relay.send("notifications/x")
+    code, out, err = relay.end()
+    assert (code, out) == (0, b"")
+    assert err == f"compactwire: {said}, for notifications/x\n"
+
+
+@pytest.mark.parametrize("kind", ["json", "line", "event", "comment"])
+def test_an_endless_answer_is_an_error(start: Start, kind: str) -> None:
+    def answer(request: Request) -> None:
+        if request.message["id"] == "after":
+            request.result()
+            return
+        if kind == "json":
+            request.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        else:
+            request.stream()
+        part = {"event": "data: x\n", "comment": ":x", "line": "data: "}.get(kind, "  ") * 5000
+        with contextlib.suppress(OSError):
+            while True:
+                request.send(part)
+
+    relay, _ = start(answer, "--max-message", "1000000")
+    assert "sent a message of more than 1,000,000 bytes" in relay.error()
+    assert "result" in relay.ask("x", "after")
+
+
+def test_an_end_of_the_session_ends_the_relay(start: Start) -> None:
+    both = threading.Barrier(2)
+
+    def answer(request: Request) -> None:
+        if session(request):
+            return
+        both.wait(20)
+        error = {"code": -32001, "message": "Session not found"}
+        request.reply(json.dumps({"jsonrpc": "2.0", "id": None, "error": error}), 404)
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    relay.send("x", id=1)
+    relay.send("x", id=2)
+    answers = [relay.answer() for _ in range(2)]
+    said = f"the MCP server at http://127.0.0.1:{server.port} has ended the session"
+    assert {one["id"] for one in answers} == {1, 2}
+    for one in answers:
+        assert one["error"]["message"] == f"{said} (it answered 404 Not Found)"
+    relay.process.wait(20)
+    code, _, err = relay.end()
+    assert (code, err) == (1, f"compactwire: {said} (it answered 404 Not Found)\n")
+    assert not server.sent("DELETE")
+
+
+def test_an_unknown_method_does_not_end_a_session(start: Start) -> None:
+    def answer(request: Request) -> None:
+        if not session(request):
+            error = {"code": -32601, "message": "Method not found"}
+            body = {"jsonrpc": "2.0", "id": request.message["id"], "error": error}
+            request.reply(json.dumps(body), 404)
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    assert relay.ask("x", 1)["error"]["code"] == -32601
+    assert relay.ask("x", 2)["error"]["code"] == -32601
+    assert relay.end() == (0, b"", "")
+    assert len(server.sent("DELETE")) == 1

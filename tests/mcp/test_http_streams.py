@@ -1,0 +1,107 @@
+"""`compactwire mcp proxy URL`: streams that break, and how often they are opened again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from compactwire.mcp._http_client import Interrupt
+from compactwire.mcp._retry import Retry
+from compactwire.mcp._sse import Event
+from tests.mcp.http_server import POSIX, Request, answered, session, shake_hands
+
+if TYPE_CHECKING:
+    from tests.mcp.http_server import Start
+
+pytestmark = POSIX
+
+
+def test_a_stream_is_resumed_where_it_broke(start: Start) -> None:
+    def answer(request: Request) -> None:
+        note = 'data: {"jsonrpc":"2.0","method":"notifications/n","params":{"n":%d}}\n\n'
+        if request.method == "POST":
+            request.stream("id: a\nretry: 100\ndata:\n\n", "id: b\n" + note % 1, note[:20])
+        elif len(server.sent("GET")) == 1:
+            request.stream("id: c\n" + note % 2)
+        elif len(server.sent("GET")) == 2:
+            request.reply(status=503)
+        else:
+            request.stream(answered(1))
+        request.close()
+
+    relay, server = start(answer)
+    relay.send("x", id=1)
+    got = [relay.answer() for _ in range(3)]
+    assert [one.get("params") for one in got] == [{"n": 1}, {"n": 2}, None]
+    assert got[2]["result"] == {}
+    assert [one.headers["last-event-id"] for one in server.sent("GET")] == ["b", "c", "c"]
+    assert relay.end() == (0, b"", "")
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_a_stream_that_cannot_be_resumed_is_an_error(start: Start, status: int) -> None:
+    def answer(request: Request) -> None:
+        if request.method == "POST":
+            request.stream("id: a\nretry: 100\ndata:\n\n")
+            request.close()
+        else:
+            request.reply(status=status)
+
+    relay, server = start(answer)
+    assert f"answered {status}" in relay.error()
+    assert len(server.sent("GET")) == 1
+
+
+class Clock(Interrupt):
+    """Notes the seconds, and waits none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited: list[float] = []
+
+    def wait(self, seconds: float) -> bool:
+        self.waited.append(seconds)
+        return False
+
+
+def test_a_stream_is_not_opened_again_for_ever() -> None:
+    clock, retry = Clock(), Retry()
+    while retry.waits(clock):
+        retry.failed()
+    assert len(clock.waited) == 5
+    assert 20 < sum(clock.waited) < 60
+    clock, retry = Clock(), Retry()
+    while retry.waits(clock):
+        retry.ended(progress=False)
+    assert len(clock.waited) == 200
+    assert max(clock.waited) == 60
+
+
+def test_the_server_chooses_the_delay_within_limits() -> None:
+    for asked, waited in ((0, 0.1), (700, 0.7), (10**9 - 1, 60)):
+        clock, retry = Clock(), Retry()
+        retry.note(Event(b"", retry=asked))
+        assert retry.waits(clock)
+        assert clock.waited == [waited]
+
+
+def test_the_end_of_notifications_is_reported(start: Start) -> None:
+    def answer(request: Request) -> None:
+        if request.method != "GET":
+            session(request)
+        elif len(server.sent("GET")) == 1:
+            request.stream("id: 7\nretry: 100\ndata:\n\n")
+            request.close()
+        else:
+            request.reply(status=403)
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    assert relay.process.stderr is not None
+    said = relay.process.stderr.readline().decode()
+    assert server.sent("GET")[1].headers["last-event-id"] == "7"
+    assert said == (
+        f"compactwire: the MCP server at http://127.0.0.1:{server.port} answered 403 Forbidden; "
+        "its notifications are not heard\n"
+    )
