@@ -73,6 +73,7 @@ def test_an_error_of_the_server_keeps_its_words(start: Start, identity: str) -> 
         ("17", 200, "application/json", "not a JSON-RPC message"),
         ("", 200, "application/json", "not a JSON-RPC message"),
         (b"\xff\xfe", 200, "application/json", "not a JSON-RPC message"),
+        (b'{"id": 1, "result": "a\xffb"}', 200, "application/json", "JSON-RPC message in UTF-8"),
         ("{}", 200, "application/json", "with another id"),
         ("", 200, "text/event-stream", "ended the stream of an answer without the answer"),
         ("data: {\n\n", 200, "text/event-stream", "without the answer"),

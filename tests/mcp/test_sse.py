@@ -41,6 +41,10 @@ def test_an_event_over_the_limit_is_an_error(stream: bytes) -> None:
         list(events.feed(stream))
 
 
+def test_bytes_that_are_not_utf8_are_replaced() -> None:
+    assert list(Events(100).feed(b'data: "a\xffb"\n\n')) == [Event('"a\ufffdb"'.encode())]
+
+
 def test_comments_and_short_events_have_no_end() -> None:
     events = Events(100)
     found = [event for _ in range(1000) for event in events.feed(b": ping\n: ping\ndata: x\n\n")]

@@ -26,7 +26,7 @@ from ._http_client import HttpError, Interrupt
 from ._http_headers import version_of
 from ._http_notifications import Notifications
 from ._http_session import EVENTS, JSON, Session, SessionEndedError
-from ._messages import UNREADABLE, each, id_key, is_error, parsed, with_id
+from ._messages import UNREADABLE, each, id_key, is_error, is_utf8, parsed, with_id
 from ._relay import MAX_READ
 from ._retry import Retry
 
@@ -273,7 +273,8 @@ class Link:
     def _body(self, exchange: _Exchange, answer: Answer) -> None:
         """Pass on an answer that is one JSON text."""
         text = self._session.body(answer)
-        message = parsed(text, MAX_READ)
+        # The host reads UTF-8, and may end at a line that is not.
+        message = parsed(text, MAX_READ) if is_utf8(text) else None
         error = is_error(message)
         if answer.status >= 300 and not error:
             raise self._session.refused(answer)
@@ -282,7 +283,7 @@ class Link:
             if isinstance(ended, SessionEndedError):
                 raise ended
         if message is None:
-            raise HttpError("sent an answer that is not a JSON-RPC message", status=answer.status)
+            raise HttpError("sent an answer that is not a JSON-RPC message in UTF-8", status=answer.status)
         refused = error and (message.get("id") is None or answer.status >= 300)
         if refused and len(exchange.left) == 1:
             # The server may have refused the request before it read the id.

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["UNREADABLE", "Key", "each", "id_key", "is_error", "parsed", "with_id"]
+__all__ = ["UNREADABLE", "Key", "each", "id_key", "is_error", "is_utf8", "parsed", "with_id"]
 
 Key = tuple[type, object]
 
@@ -51,6 +51,14 @@ def id_key(identity: object) -> Key | None:
 def is_error(message: Any) -> bool:
     error = message.get("error") if isinstance(message, dict) and "method" not in message else None
     return isinstance(error, dict) and type(error.get("code")) is int
+
+
+def is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def with_id(text: bytes, message: dict[str, Any], identity: object) -> bytes:

@@ -29,7 +29,7 @@ class EventTooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event; `data` has a line feed between its lines.
+    """An event; `data` is UTF-8 with a line feed between its lines.
 
     `id` is None where the event sets none, and "" where none can be sent back; `retry` is in
     milliseconds.
@@ -92,7 +92,9 @@ class Events:
     def _take(self, line: bytes) -> Event | None:
         """Note one line; an empty one ends the event."""
         if not line:
-            event = Event(b"\n".join(self._data), self._kind, self._id, self._retry)
+            # The standard replaces bytes that are not UTF-8 by U+FFFD.
+            data = b"\n".join(self._data).decode(errors="replace").encode()
+            event = Event(data, self._kind, self._id, self._retry)
             empty = not self._data and self._id is None and self._retry is None
             self._clear()
             return None if empty else event
