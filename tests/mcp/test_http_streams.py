@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,6 +38,44 @@ def test_a_stream_is_resumed_where_it_broke(start: Start) -> None:
     assert [one.get("params") for one in got] == [{"n": 1}, {"n": 2}, None]
     assert got[2]["result"] == {}
     assert [one.headers["last-event-id"] for one in server.sent("GET")] == ["b", "c", "c"]
+    assert relay.end() == (0, b"", "")
+
+
+def test_an_answered_stream_with_endless_comments_is_closed(start: Start) -> None:
+    closed = threading.Event()
+
+    def answer(request: Request) -> None:
+        request.stream(answered(1))
+        try:
+            for _ in range(200):
+                request.send(": ping\n\n")
+                time.sleep(0.05)
+        except OSError:
+            closed.set()
+
+    relay, _ = start(answer)
+    assert "result" in relay.ask("x")
+    assert closed.wait(20)
+    assert relay.end() == (0, b"", "")
+
+
+def test_few_answered_streams_stay_open(start: Start) -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def answer(request: Request) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        request.stream(answered(request.message["id"]))
+        request.wait_closed()
+        with lock:
+            now -= 1
+
+    relay, _ = start(answer)
+    for identity in range(150):
+        assert "result" in relay.ask("x", identity)
+    assert most < 40
     assert relay.end() == (0, b"", "")
 
 

@@ -257,6 +257,7 @@ class Answer:
         self._response = response
         self._interrupt = interrupt
         self._whole = False
+        self._deadline: float | None = None
         self.status = response.status
 
     def __enter__(self) -> Answer:
@@ -301,6 +302,7 @@ class Answer:
         left = self._response.length
         try:
             while left is None or left > 0:
+                self._check_time()
                 chunk = self._response.read1(_CHUNK if left is None else min(_CHUNK, left))
                 if not chunk:
                     break
@@ -313,10 +315,17 @@ class Answer:
             raise HttpError("sent an incomplete answer", passing=True)
         self._whole = True
 
-    def set_timeout(self, seconds: float) -> None:
-        """Wait no longer than this for each further part of the body."""
-        with contextlib.suppress(OSError):
-            self._socket.settimeout(seconds)
+    def end_within(self, seconds: float) -> None:
+        """Wait no longer than this for the rest of the body."""
+        self._deadline = time.monotonic() + seconds
+
+    def _check_time(self) -> None:
+        """Limit the next read to the time that is left."""
+        if self._deadline is not None:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._socket.settimeout(left)
 
     def close(self) -> None:
         """End the exchange; the connection is kept where nothing is left to read."""

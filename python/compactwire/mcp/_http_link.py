@@ -48,6 +48,8 @@ _METHOD_NOT_FOUND = -32601
 
 # Requests that are open at the same time, each with a thread and a connection, and that wait.
 _MAX_OPEN, _MAX_WAITING = 64, 10_000
+# Requests that are answered or cancelled, and whose connections are still open.
+_MAX_LINGERING = 16
 # Seconds for the server to take a message that has no answer.
 _ACCEPTED = 30.0
 # Seconds for the end of a stream after the last answer: then its connection can be used again.
@@ -106,7 +108,7 @@ class Link:
         self._running: set[_Exchange] = set()
         self._waiting: deque[_Exchange] = deque()
         self._waiting_size = 0
-        self._abandoned: deque[_Exchange] = deque()
+        self._lingering: deque[_Exchange] = deque()
         self._before: _Exchange | None = None
         self._notifications = Notifications(
             self._session, self._pass_event, self._complain, self._session_ended
@@ -152,7 +154,7 @@ class Link:
         if waited or found.method == "initialize" or version_of(found.message) is not None:
             found.interrupt.set()
             return True
-        self._abandon(found)
+        self._linger(found)
         return False
 
     def _drop_waiting(self, exchange: _Exchange) -> None:
@@ -161,11 +163,11 @@ class Link:
         self._forget(exchange)
         exchange.done.set()
 
-    def _abandon(self, exchange: _Exchange) -> None:
-        """Give its place to another request; an answer that still comes is passed on."""
+    def _linger(self, exchange: _Exchange) -> None:
+        """Give its place to another request; messages that still come are passed on."""
         with self._lock:
-            self._abandoned.append(exchange)
-            old = self._abandoned.popleft() if len(self._abandoned) > _MAX_OPEN else None
+            self._lingering.append(exchange)
+            old = self._lingering.popleft() if len(self._lingering) > _MAX_LINGERING else None
         if old is not None:
             old.interrupt.set()
         self._finish(exchange)
@@ -236,8 +238,8 @@ class Link:
             self._finish(exchange)
             with self._lock:
                 self._forget(exchange)
-                if exchange in self._abandoned:
-                    self._abandoned.remove(exchange)
+                if exchange in self._lingering:
+                    self._lingering.remove(exchange)
 
     def _post(self, exchange: _Exchange) -> None:
         timeout = None if exchange.is_request else _ACCEPTED
@@ -274,7 +276,7 @@ class Link:
         """Pass on an answer that is one JSON text."""
         text = self._session.body(answer)
         # The host reads UTF-8, and may end at a line that is not.
-        message = parsed(text, MAX_READ) if is_utf8(text) else None
+        message: Any = parsed(text, MAX_READ) if is_utf8(text) else None
         error = is_error(message)
         if answer.status >= 300 and not error:
             raise self._session.refused(answer)
@@ -283,7 +285,9 @@ class Link:
             if isinstance(ended, SessionEndedError):
                 raise ended
         if message is None:
-            raise HttpError("sent an answer that is not a JSON-RPC message in UTF-8", status=answer.status)
+            raise HttpError(
+                "sent an answer that is not a JSON-RPC message in UTF-8", status=answer.status
+            )
         refused = error and (message.get("id") is None or answer.status >= 300)
         if refused and len(exchange.left) == 1:
             # The server may have refused the request before it read the id.
@@ -303,8 +307,8 @@ class Link:
                 exchange.last_event = exchange.last_event if event.id is None else event.id
                 self._pass_event(event, exchange)
                 if not (exchange.left or exchange.unsure or exchange.done.is_set()):
-                    self._finish(exchange)
-                    answer.set_timeout(_LINGER)
+                    self._linger(exchange)
+                    answer.end_within(_LINGER)
         except HttpError as error:
             if exchange.is_open and not (error.passing and exchange.last_event):
                 raise
@@ -407,7 +411,7 @@ class Link:
         """End the session, and every request that is open; why, if a message was too long."""
         with self._lock:
             self._ended = True
-            left = [*self._running, *self._abandoned]
+            left = [*self._running, *self._lingering]
         if too_long:
             limit = f"{self._max_message:,} bytes"
             self._fail_all(HttpError(f"is left: the host sent a message of more than {limit}"))
