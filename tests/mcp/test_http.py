@@ -119,6 +119,16 @@ def test_a_connection_is_used_again(start: Start) -> None:
     assert server.connections < 5
 
 
+def test_interim_answers_are_skipped(start: Start) -> None:
+    def answer(request: Request) -> None:
+        request.send("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 x\r\n\r\n")
+        request.result()
+
+    relay, _ = start(answer)
+    assert "result" in relay.ask("x", 1)
+    assert "result" in relay.ask("x", 2)
+
+
 def test_a_stream_in_answer_to_a_notification_is_not_read(start: Start) -> None:
     def answer(request: Request) -> None:
         if request.message["method"] == "x":

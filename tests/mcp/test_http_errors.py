@@ -108,6 +108,7 @@ def test_what_is_no_answer_is_an_error(
         ("", "closed the connection without an answer"),
         ("HTTP/1.1 200 OK\r\nContent-Ty", "answered 200 OK with content without a type"),
         ("SSH-2.0-OpenSSH\r\n", "sent an answer that is not valid HTTP"),
+        ("HTTP/1.1 103 x\r\n\r\n" * 200, "sent an answer that is not valid HTTP"),
         ("HTTP/1.1 200 OK\r\n" + "X: y\r\n" * 500 + "\r\n", "not valid HTTP"),
         ("HTTP/1.1 200 OK\r\nX: " + "y" * 100_000, "not valid HTTP"),
         (

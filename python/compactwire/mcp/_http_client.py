@@ -36,6 +36,7 @@ __all__ = ["Answer", "Endpoint", "HttpError", "Interrupt"]
 _CHUNK = 1 << 16
 _CONNECT_SECONDS = 30.0
 _MAX_REDIRECTS = 5
+_MAX_INTERIM = 100
 _PORTS = {"http": 80, "https": 443}
 
 # Servers often end a connection that was idle for five seconds; a request may then be lost.
@@ -93,6 +94,19 @@ class Interrupt:
             with contextlib.suppress(OSError):
                 # That of TLS would take away what the other thread reads with.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer, without the interim answers (1xx) before it."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        for _ in range(_MAX_INTERIM):
+            # Private and without a type, but `http.client` itself skips only status 100.
+            line: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            if not 100 <= line[1] < 200 or line[1] == http.HTTPStatus.SWITCHING_PROTOCOLS:
+                return line
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException("too many interim answers")
 
 
 class Endpoint:
@@ -221,12 +235,14 @@ class Endpoint:
         seconds = _CONNECT_SECONDS if timeout is None else min(timeout, _CONNECT_SECONDS)
         host, port = _address(place if proxy is None else proxy)
         if place.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=seconds)
-        with self._lock:
-            self._tls = self._tls or ssl.create_default_context()
-        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
-        if proxy is not None:
-            connection.set_tunnel(*_address(place), headers=_proxy_headers(proxy))
+            connection = http.client.HTTPConnection(host, port, timeout=seconds)
+        else:
+            with self._lock:
+                self._tls = self._tls or ssl.create_default_context()
+            connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
+            if proxy is not None:
+                connection.set_tunnel(*_address(place), headers=_proxy_headers(proxy))
+        connection.response_class = _Response
         return connection
 
     def keep(self, origin: str, connection: http.client.HTTPConnection) -> None:
