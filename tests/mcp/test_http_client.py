@@ -52,7 +52,8 @@ def test_a_redirect_to_another_origin_is_not_followed(start: Start, status: int)
 @pytest.mark.parametrize(
     ("status", "location", "said"),
     [
-        (302, "/other", "a redirect that would lose the message"),
+        (302, "/other", "lose the message: use the URL that it redirects to"),
+        (301, "/mcp/", "lose the message: use the URL with a slash at its end"),
         (307, "/mcp", "redirected a request more than 5 times"),
         (307, "http://user:x@127.0.0.1/", "a redirect to no valid URL"),
         (307, "ftp://127.0.0.1/", "a redirect to no valid URL"),
@@ -77,6 +78,9 @@ def test_other_redirects_are_errors(start: Start, status: int, location: str, sa
         (["--header", "X: a", "http://127.0.0.1.example.invalid/"], "sent without encryption"),
         (["https://user:pass@example.invalid/"], "credentials belong in --header"),
         (["https:///mcp"], "must begin with http:// or https:// and a host"),
+        (["https://exa mple/"], "the URL of the server names no valid host: exa mple"),
+        (["https://ex..ample/"], "the URL of the server names no valid host: ex..ample"),
+        ([f"https://{'x' * 64}.invalid/"], "the URL of the server names no valid host"),
         (["https://[/mcp"], "the URL of the server is malformed"),
         (["http://localhost:99999/"], "the URL of the server is malformed"),
     ],
@@ -130,7 +134,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
     plain = Endpoint("http://example.invalid/mcp?a=b", {"X-Key": "1"})
     with plain.open("POST", {}, b"{}", Interrupt(), timeout=5) as found:
         assert found.status == 200
-    with pytest.raises(HttpError, match="cannot be reached"):
+    with pytest.raises(HttpError, match=f"the proxy http://127.0.0.1:{server.port} of .*: 407"):
         Endpoint("https://example.invalid/", {"X-Key": "1"}).open("GET", {}, None, Interrupt())
     first, second = server.requests
     assert first.path == "http://example.invalid/mcp?a=b"
@@ -140,3 +144,39 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
     assert "x-key" not in second.headers
     assert second.headers["proxy-authorization"] == "Basic dXNlcjpwYSBzcw=="
     server.close()
+
+
+@pytest.mark.parametrize(
+    ("proxy", "said"),
+    [
+        (
+            f"http://user:{SECRET}@127.0.0.1:1",
+            r"the proxy http://127\.0\.0\.1:1 of HTTPS_PROXY .*: refused",
+        ),
+        (f"http://{SECRET}:abc", "the proxy of HTTPS_PROXY .* has no valid http:// URL"),
+        (f"socks5://user:{SECRET}@h:1", "the proxy of HTTPS_PROXY .* has no valid http:// URL"),
+    ],
+)
+def test_a_proxy_that_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, said: str
+) -> None:
+    monkeypatch.setenv("https_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(HttpError, match=said) as failed:
+        Endpoint("https://example.invalid/", {}).open("GET", {}, None, Interrupt())
+    assert SECRET not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "No such file"), ("-----BEGIN", "no certificate in it")]
+)
+def test_a_file_without_certificates_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None, said: str
+) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    with pytest.raises(OSError, match=f"SSL_CERT_FILE: .*ca.pem cannot be used: {said}"):
+        Endpoint("https://example.invalid/", {})

@@ -15,6 +15,8 @@ import contextlib
 import http
 import http.client
 import ipaddress
+import os
+import re
 import select
 import socket
 import ssl
@@ -116,6 +118,8 @@ class Endpoint:
     ------
     ValueError
         If it is no URL of http or https with a host, or names a user.
+    OSError
+        If the file of `SSL_CERT_FILE` has no certificates that can be read.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
@@ -123,7 +127,8 @@ class Endpoint:
         self._headers = dict(headers)
         self._idle: list[tuple[float, str, http.client.HTTPConnection]] = []
         self._lock = threading.Lock()
-        self._tls: ssl.SSLContext | None = None
+        # A redirect may lead from http to https.
+        self._tls = _tls() if self._place.scheme == "https" else None
 
     @property
     def origin(self) -> str:
@@ -183,7 +188,7 @@ class Endpoint:
         interrupt: Interrupt,
         timeout: float | None,
     ) -> Answer:
-        connection = None
+        connection = proxy = None
         try:
             proxy = _proxy(place)
             connection = self._connection(place, proxy, timeout)
@@ -201,9 +206,14 @@ class Endpoint:
             response = connection.getresponse()
         except (OSError, http.client.HTTPException, ValueError) as error:
             interrupt.watch(None)
+            reason = _reason(error)
             if connection is not None:
                 connection.close()
-            raise HttpError(_reason(error), passing=True) from None
+            elif proxy is not None and not isinstance(error, ssl.SSLError):
+                # What fails later, or in TLS, is between the relay and the server.
+                why = reason.removeprefix("cannot be reached: ")
+                reason = f"cannot be reached through {_named_proxy(place, proxy)}: {why}"
+            raise HttpError(reason, passing=True) from None
         return Answer(self, _origin(place), connection, connected, response, interrupt)
 
     def _connection(
@@ -238,7 +248,7 @@ class Endpoint:
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
         else:
             with self._lock:
-                self._tls = self._tls or ssl.create_default_context()
+                self._tls = self._tls or _tls()
             connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
             if proxy is not None:
                 connection.set_tunnel(*_address(place), headers=_proxy_headers(proxy))
@@ -363,6 +373,8 @@ def _checked(url: str) -> SplitResult:
         raise ValueError("the URL of the server is malformed") from None
     if place.scheme not in _PORTS or not place.hostname or port == 0:
         raise ValueError("the URL of the server must begin with http:// or https:// and a host")
+    if not _is_host(place.hostname):
+        raise ValueError(f"the URL of the server names no valid host: {short_line(place.hostname)}")
     if place.username is not None or place.password is not None:
         raise ValueError("the URL names a user: credentials belong in --header")
     safe = "!$%&'()*+,/:;=@-._~?"
@@ -379,6 +391,15 @@ def _origin(place: SplitResult) -> str:
     shown = f"[{host}]" if ":" in host else host
     usual = port == _PORTS.get(place.scheme)
     return f"{place.scheme}://{shown}{'' if usual else f':{port}'}"
+
+
+def _is_host(name: str) -> bool:
+    """Whether a name can be looked up: no spaces, and labels of 1 to 63 characters."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return bool(name) and not re.search(r"[\x00-\x20\x7f]", name)
 
 
 def _is_loopback(host: str) -> bool:
@@ -407,7 +428,10 @@ def _redirected(place: SplitResult, method: str, answer: Answer) -> SplitResult 
             status=answer.status,
         )
     if method != "GET" and answer.status not in (307, 308):
-        raise HttpError(f"{said} that would lose the message", status=answer.status)
+        # The path may hold a secret, but an added slash at its end is none.
+        slash = target.path == f"{place.path}/"
+        use = "the URL with a slash at its end" if slash else "the URL that it redirects to"
+        raise HttpError(f"{said} that would lose the message: use {use}", status=answer.status)
     return target
 
 
@@ -416,16 +440,38 @@ def _target(place: SplitResult, proxy: SplitResult | None) -> str:
     return _origin(place) + target if proxy is not None and place.scheme == "http" else target
 
 
+def _tls() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if path := os.environ.get("SSL_CERT_FILE"):
+        try:
+            # OpenSSL has read it, but ignores a file that it cannot read.
+            context.load_verify_locations(path)
+        except OSError as error:
+            why = "no certificate in it" if isinstance(error, ssl.SSLError) else error.strerror
+            raise OSError(f"SSL_CERT_FILE: {path} cannot be used: {why}") from None
+    return context
+
+
 def _proxy(place: SplitResult) -> SplitResult | None:
     """The proxy that the environment names for this host."""
     host = place.hostname or ""
     url = None if _is_loopback(host) else getproxies().get(place.scheme)
     if not url or proxy_bypass(host):
         return None
-    proxy = urlsplit(url if "://" in url else f"http://{url}")
-    if proxy.scheme != "http" or not proxy.hostname:
-        raise OSError("the proxy of the environment is no URL of http")
+    try:
+        proxy = urlsplit(url if "://" in url else f"http://{url}")
+        valid = proxy.scheme == "http" and _is_host(proxy.hostname or "") and proxy.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise OSError(f"{_named_proxy(place, None)} has no valid http:// URL")
     return proxy
+
+
+def _named_proxy(place: SplitResult, proxy: SplitResult | None) -> str:
+    """The proxy and where it comes from; its URL may hold a password."""
+    at = "" if proxy is None else f"{short_line(_origin(proxy))} "
+    return f"the proxy {at}of {place.scheme.upper()}_PROXY or the system's settings"
 
 
 def _proxy_headers(proxy: SplitResult | None) -> dict[str, str]:
