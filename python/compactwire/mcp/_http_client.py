@@ -14,20 +14,26 @@ from __future__ import annotations
 import contextlib
 import http
 import http.client
-import ipaddress
 import os
-import re
 import select
 import socket
 import ssl
 import threading
 import time
-from base64 import b64encode
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import SplitResult, urljoin
 
 from .._texts import short_line
+from ._http_urls import (
+    address,
+    checked,
+    is_loopback,
+    named_proxy,
+    origin,
+    proxy_for,
+    proxy_headers,
+    target_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +45,7 @@ _CHUNK = 1 << 16
 _CONNECT_SECONDS = 30.0
 _MAX_REDIRECTS = 5
 _MAX_INTERIM = 100
-_PORTS = {"http": 80, "https": 443}
+
 
 # Servers often end a connection that was idle for five seconds; a request may then be lost.
 _IDLE_SECONDS = 3.0
@@ -123,7 +129,7 @@ class Endpoint:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        self._place = _checked(url)
+        self._place = checked(url)
         self._headers = dict(headers)
         self._idle: list[tuple[float, str, http.client.HTTPConnection]] = []
         self._lock = threading.Lock()
@@ -133,12 +139,12 @@ class Endpoint:
     @property
     def origin(self) -> str:
         """Scheme, host and port. A path or query may hold a secret, so no message shows them."""
-        return _origin(self._place)
+        return origin(self._place)
 
     @property
     def readable_by_others(self) -> bool:
         """Whether requests leave this machine without encryption."""
-        return self._place.scheme == "http" and not _is_loopback(self._place.hostname or "")
+        return self._place.scheme == "http" and not is_loopback(self._place.hostname or "")
 
     def open(
         self,
@@ -190,15 +196,15 @@ class Endpoint:
     ) -> Answer:
         connection = proxy = None
         try:
-            proxy = _proxy(place)
+            proxy = proxy_for(place)
             connection = self._connection(place, proxy, timeout)
             # `connection` lets go of it where the answer ends with the connection.
             connected: socket.socket = connection.sock
             interrupt.watch(connected)
             connected.settimeout(timeout)
-            connection.putrequest(method, _target(place, proxy), skip_accept_encoding=True)
+            connection.putrequest(method, target_of(place, proxy), skip_accept_encoding=True)
             plain = proxy if proxy is not None and place.scheme == "http" else None
-            for name, value in {**self._headers, **headers, **_proxy_headers(plain)}.items():
+            for name, value in {**self._headers, **headers, **proxy_headers(plain)}.items():
                 connection.putheader(name, value)
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
@@ -212,9 +218,9 @@ class Endpoint:
             elif proxy is not None and not isinstance(error, ssl.SSLError):
                 # What fails later, or in TLS, is between the relay and the server.
                 why = reason.removeprefix("cannot be reached: ")
-                reason = f"cannot be reached through {_named_proxy(place, proxy)}: {why}"
+                reason = f"cannot be reached through {named_proxy(place, proxy)}: {why}"
             raise HttpError(reason, passing=True) from None
-        return Answer(self, _origin(place), connection, connected, response, interrupt)
+        return Answer(self, origin(place), connection, connected, response, interrupt)
 
     def _connection(
         self, place: SplitResult, proxy: SplitResult | None, timeout: float | None
@@ -222,7 +228,7 @@ class Endpoint:
         """An idle connection to this origin, or a new one."""
         while True:
             with self._lock:
-                known = [one for one in self._idle if one[1] == _origin(place)]
+                known = [one for one in self._idle if one[1] == origin(place)]
                 if not known:
                     break
                 self._idle.remove(known[-1])
@@ -243,7 +249,7 @@ class Endpoint:
         self, place: SplitResult, proxy: SplitResult | None, timeout: float | None
     ) -> http.client.HTTPConnection:
         seconds = _CONNECT_SECONDS if timeout is None else min(timeout, _CONNECT_SECONDS)
-        host, port = _address(place if proxy is None else proxy)
+        host, port = address(place if proxy is None else proxy)
         if place.scheme == "http":
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
         else:
@@ -251,7 +257,7 @@ class Endpoint:
                 self._tls = self._tls or _tls()
             connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
             if proxy is not None:
-                connection.set_tunnel(*_address(place), headers=_proxy_headers(proxy))
+                connection.set_tunnel(*address(place), headers=proxy_headers(proxy))
         connection.response_class = _Response
         return connection
 
@@ -365,50 +371,6 @@ class Answer:
             self._connection.close()
 
 
-def _checked(url: str) -> SplitResult:
-    try:
-        place = urlsplit(url)
-        port = place.port
-    except ValueError:
-        raise ValueError("the URL of the server is malformed") from None
-    if place.scheme not in _PORTS or not place.hostname or port == 0:
-        raise ValueError("the URL of the server must begin with http:// or https:// and a host")
-    if not _is_host(place.hostname):
-        raise ValueError(f"the URL of the server names no valid host: {short_line(place.hostname)}")
-    if place.username is not None or place.password is not None:
-        raise ValueError("the URL names a user: credentials belong in --header")
-    safe = "!$%&'()*+,/:;=@-._~?"
-    path, query = quote(place.path, safe=safe), quote(place.query, safe=safe)
-    return place._replace(path=path or "/", query=query, fragment="")
-
-
-def _address(place: SplitResult) -> tuple[str, int]:
-    return place.hostname or "", place.port or _PORTS.get(place.scheme, 80)
-
-
-def _origin(place: SplitResult) -> str:
-    host, port = _address(place)
-    shown = f"[{host}]" if ":" in host else host
-    usual = port == _PORTS.get(place.scheme)
-    return f"{place.scheme}://{shown}{'' if usual else f':{port}'}"
-
-
-def _is_host(name: str) -> bool:
-    """Whether a name can be looked up: no spaces, and labels of 1 to 63 characters."""
-    try:
-        name.encode("idna")
-    except UnicodeError:
-        return False
-    return bool(name) and not re.search(r"[\x00-\x20\x7f]", name)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def _redirected(place: SplitResult, method: str, answer: Answer) -> SplitResult | None:
     """Where an answer redirects to; None if it is no redirect."""
     location = answer.header("Location")
@@ -416,14 +378,14 @@ def _redirected(place: SplitResult, method: str, answer: Answer) -> SplitResult 
         return None
     said = f"answered {answer.named_status}, a redirect"
     try:
-        target = _checked(urljoin(place.geturl(), location))
+        target = checked(urljoin(place.geturl(), location))
     except ValueError:
         raise HttpError(f"{said} to no valid URL", status=answer.status) from None
     usual = (place.hostname, None, "http", None, "https")
     upgraded = (target.hostname, target.port, place.scheme, place.port, target.scheme) == usual
-    if _origin(target) != _origin(place) and not upgraded:
+    if origin(target) != origin(place) and not upgraded:
         raise HttpError(
-            f"{said} to {short_line(_origin(target))}, which is not followed: use the URL there if "
+            f"{said} to {short_line(origin(target))}, which is not followed: use the URL there if "
             "it is the server that is meant",
             status=answer.status,
         )
@@ -433,11 +395,6 @@ def _redirected(place: SplitResult, method: str, answer: Answer) -> SplitResult 
         use = "the URL with a slash at its end" if slash else "the URL that it redirects to"
         raise HttpError(f"{said} that would lose the message: use {use}", status=answer.status)
     return target
-
-
-def _target(place: SplitResult, proxy: SplitResult | None) -> str:
-    target = place.path + (f"?{place.query}" if place.query else "")
-    return _origin(place) + target if proxy is not None and place.scheme == "http" else target
 
 
 def _tls() -> ssl.SSLContext:
@@ -450,35 +407,6 @@ def _tls() -> ssl.SSLContext:
             why = "no certificate in it" if isinstance(error, ssl.SSLError) else error.strerror
             raise OSError(f"SSL_CERT_FILE: {path} cannot be used: {why}") from None
     return context
-
-
-def _proxy(place: SplitResult) -> SplitResult | None:
-    """The proxy that the environment names for this host."""
-    host = place.hostname or ""
-    url = None if _is_loopback(host) else getproxies().get(place.scheme)
-    if not url or proxy_bypass(host):
-        return None
-    try:
-        proxy = urlsplit(url if "://" in url else f"http://{url}")
-        valid = proxy.scheme == "http" and _is_host(proxy.hostname or "") and proxy.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise OSError(f"{_named_proxy(place, None)} has no valid http:// URL")
-    return proxy
-
-
-def _named_proxy(place: SplitResult, proxy: SplitResult | None) -> str:
-    """The proxy and where it comes from; its URL may hold a password."""
-    at = "" if proxy is None else f"{short_line(_origin(proxy))} "
-    return f"the proxy {at}of {place.scheme.upper()}_PROXY or the system's settings"
-
-
-def _proxy_headers(proxy: SplitResult | None) -> dict[str, str]:
-    if proxy is None or proxy.username is None:
-        return {}
-    user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": f"Basic {b64encode(user.encode()).decode()}"}
 
 
 def _readable(connection: http.client.HTTPConnection) -> bool:
