@@ -77,6 +77,12 @@ def test_an_error_of_the_server_keeps_its_words(start: Start, identity: str) -> 
         ("{}", 200, "application/json", "with another id"),
         ("", 200, "text/event-stream", "ended the stream of an answer without the answer"),
         ("data: {\n\n", 200, "text/event-stream", "without the answer"),
+        (
+            'data: {"id":1,"result":"a\ndata: b"}\n\n',
+            200,
+            "text/event-stream",
+            "without the answer",
+        ),
         (answered(1)[:-1], 200, "text/event-stream", "without the answer"),
         (f"event: ping\n{answered(1)}", 200, "text/event-stream", "without the answer"),
         ('{"error": "unauthorized"}', 401, "application/json", "answered 401 Unauthorized"),

@@ -338,8 +338,12 @@ class Link:
 
     def _pass(self, text: bytes, exchange: _Exchange | None) -> None:
         """Pass on a message, as one line. Outside of strings, JSON may have line breaks."""
+        message = parsed(text, MAX_READ)
+        if message is None and b"\n" in text:
+            # Without the break, which may be in a string, another message might pass.
+            self._complain("sent a message that is not JSON; it was dropped")
+            return
         line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
-        message = parsed(line, MAX_READ)
         if exchange is not None and message is UNREADABLE:
             exchange.unsure = True
         with self._to_host:
