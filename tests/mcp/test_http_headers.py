@@ -68,6 +68,7 @@ def test_a_session_names_itself_and_its_version() -> None:
         ("tools/call", {"name": "rows"}, {"Mcp-Name": "rows"}),
         ("tools/call", {"name": " é"}, {"Mcp-Name": "=?base64?IMOp?="}),
         ("tools/call", {"name": "=?base64?x?="}, {"Mcp-Name": "=?base64?PT9iYXNlNjQ/eD89?="}),
+        ("tools/call", {"name": "\ud800"}, {}),
         ("tools/call", {"name": 5}, {}),
         ("prompts/get", {"name": ""}, {"Mcp-Name": ""}),
         ("resources/read", {"uri": "a:b"}, {"Mcp-Name": "a:b"}),
@@ -110,7 +111,7 @@ def test_marked_arguments_are_repeated() -> None:
         "Mcp-Param-b": "true",
         "Mcp-Param-Deep": "d",
     }
-    for arguments in ({}, {"s": None, "deep": 5}, []):
+    for arguments in ({}, {"s": None, "deep": 5}, {"s": "\ud800"}, []):
         found = headers.of(request("tools/call", name="t", arguments=arguments))
         assert not any(name.startswith("Mcp-Param") for name in found)
     headers.note_result("tools/list", {"tools": [{"name": "t", "inputSchema": {}}]})

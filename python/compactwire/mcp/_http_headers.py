@@ -133,7 +133,7 @@ class ProtocolHeaders:
         """Whether there was a handshake: versions before 2026-07-28 begin with one."""
         return self._version is not None
 
-    def _repeated(self, method: str, params: object) -> Iterator[tuple[str, str]]:
+    def _repeated(self, method: str, params: object) -> Iterator[tuple[str, str | None]]:
         yield "Mcp-Method", _encoded(method)
         name = params.get(_NAMES.get(method, "")) if isinstance(params, dict) else None
         if isinstance(params, dict) and isinstance(name, str):
@@ -212,8 +212,14 @@ def _scalar(value: object, path: tuple[str, ...]) -> str | None:
     return str(value) if isinstance(value, str | int | float) else None
 
 
-def _encoded(value: str) -> str:
-    """The value of a header; in base64 where it would not arrive as it is."""
+def _encoded(value: str) -> str | None:
+    """The value of a header; in base64 where it would not arrive as it is.
+
+    None for a lone surrogate, which UTF-8 does not have: any value would differ from the message.
+    """
     if (_VISIBLE.fullmatch(value) or not value) and not _ENCODED.fullmatch(value):
         return value
-    return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
+    try:
+        return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+    except UnicodeEncodeError:
+        return None
