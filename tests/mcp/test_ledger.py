@@ -205,7 +205,7 @@ def test_texts_of_a_record_are_made_fit_for_a_table(
     record = {**json.loads(line), "tool": "\ud800\n" + "x" * 500, "reason": "y" * 500}
     (folder / "a.jsonl").write_text(json.dumps(record))
     assert main(["mcp", "stats"]) == 0
-    assert "\\ud800\\n" + "x" * 120 + "…" in capsys.readouterr().out
+    assert "\\ud800\\n" + "x" * 32 + "…  " in capsys.readouterr().out
     assert main(["mcp", "stats", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)["all"]["reasons"]) == ["y" * 32 + "…"]
 

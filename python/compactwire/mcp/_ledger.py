@@ -45,6 +45,8 @@ _MAX_FILE = 1 << 20
 _MAX_READ = 4 << 20
 _MAX_NUMBER = 1 << 53
 _MAX_REASON = 32
+# Characters of a tool's name in a table.
+_MAX_SHOWN = 40
 
 # Opening a pipe must not wait for its other end. Windows has no pipes in folders, but a text mode.
 _OPEN = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -212,7 +214,8 @@ def _saving(record: dict[str, Any]) -> Saving:
 def table(name: str, sums: dict[str, Total], *, exact: bool) -> str:
     """The table of one server: a line for each tool, the sums, and what hosts saved."""
     whole = add(sums.values())
-    rows = [*sums.items(), ("all", whole)]
+    rows = [(short_line(tool, _MAX_SHOWN), each) for tool, each in sums.items()]
+    rows.append(("all", whole))
     width = max(len(name), *(len(tool) for tool, _ in rows))
     lines = [
         f"{name:{width}}  {'calls':>6}  {'text before':>11}  {'after':>9}"
