@@ -67,7 +67,7 @@ def _add_proxy(group: Commands) -> None:
     proxy.add_argument(
         "--name",
         help="the server's name in the ledger (default: that of the program, package or image "
-        "that COMMAND starts, or the host of URL); characters other than letters, digits, "
+        "that COMMAND starts, or the host and port of URL); characters other than letters, digits, "
         '".", "_" and "-" become "_"',
     )
     _add_result_options(proxy)
