@@ -83,7 +83,7 @@ def outputs(server: str, skipped: list[str]) -> list[list[Output | None]]:
 
 
 def table() -> None:
-    """Print what each result costs: as it came, behind the relay, and what peers make of it."""
+    """Print the tokens of each result: as it came, through the relay, and through its peers."""
     columns = ["before", "compactwire", "gcf-proxy", "headroom-ai"]
     print(f"| server: tool | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
     skipped: list[str] = []

@@ -1,4 +1,4 @@
-"""Peers of the relay: what they make of the results of tools, and whether the data comes back.
+"""Peers of the relay: the results of tools as they rewrite them, and whether they can be read back.
 
 A peer counts in a row only where its output gives back the same data. For texts that are not JSON
 this is the text itself. For JSON it is the value, as the peer's own reader gives it, or ours.
@@ -29,7 +29,7 @@ class NotRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a peer passes on in place of one result.
+    """A result as a peer has rewritten it.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ Transcript = Callable[[list[str]], list[Any]]
 
 
 def relayed(relay: Sequence[str], server: list[str], transcript: Transcript) -> list[Output | None]:
-    """Return what a relay passes on for each call, None for errors."""
+    """Return the result of each call through a relay, None for errors."""
     if shutil.which(relay[0]) is None:
         raise NotRunError(f"{relay[0]} is not installed")
     try:
@@ -130,12 +130,12 @@ def relayed(relay: Sequence[str], server: list[str], transcript: Transcript) -> 
 
 
 def is_result(said: Any) -> bool:
-    """Whether a server said this as the result of a tool, and not as an error."""
+    """Whether an answer is the result of a tool, and not an error."""
     return isinstance(said, dict) and "content" in said and not said.get("isError")
 
 
 def headroom(before: Sequence[Output | None]) -> list[Output | None]:
-    """Return what headroom-ai makes of the texts, and of the structured content, of each result."""
+    """Return each result with its texts and structured content rewritten by headroom-ai."""
     program = shutil.which("headroom")
     if program is None:
         raise NotRunError("headroom-ai is not installed")

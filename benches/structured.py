@@ -1,4 +1,4 @@
-"""What results cost behind the relay of MCP, by real tokenizers, where the relay only estimates.
+"""The tokens of results through the relay of MCP, by real tokenizers; the relay only estimates.
 
     python -m benches.structured [VALUES]
 

@@ -1,4 +1,4 @@
-"""The conformance suite of the Model Context Protocol gives the same outcome behind the relay."""
+"""The conformance suite of the Model Context Protocol gives the same outcome through the relay."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RELAY = [sys.executable, "-m", "compactwire", "mcp", "proxy", "--no-ledger"]
 SCENARIOS = ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([ROOT, *sys.path])}
 
-# Of the transport itself, which is that of the front where the relay is behind it.
+# These check the HTTP transport, which is that of the program in front of the relay.
 OF_HTTP = {"dns-rebinding-protection", "server-sse-multiple-streams", "server-sse-polling"}
 
 

@@ -292,7 +292,7 @@ def test_a_server_without_a_ledger_is_an_error_that_names_the_others(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["mcp", "stats"]) == 0
-    assert "no server ran behind the relay yet" in capsys.readouterr().err
+    assert "no server ran through the relay yet" in capsys.readouterr().err
     _ledger.Ledger("memory", pytest.fail)(saving())
     assert main(["mcp", "stats", "files"]) == 1
     assert "there is: memory" in capsys.readouterr().err

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Host:
-    """A host that runs the server behind the relay, or alone."""
+    """A host that runs the server through the relay, or alone."""
 
     def __init__(self, folder: Path, *options: str, relayed: bool = True) -> None:
         relay = [sys.executable, "-m", "compactwire", "mcp", "proxy", *options, "--"]

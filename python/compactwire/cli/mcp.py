@@ -282,7 +282,7 @@ def _run_stats(args: argparse.Namespace) -> int:
             f"no ledger of a server {chosen[0]!r} in {_ledger.folder()}; there is: {names}"
         )
     if not known:
-        tell(f"compactwire: no ledger in {_ledger.folder()}: no server ran behind the relay yet")
+        tell(f"compactwire: no ledger in {_ledger.folder()}: no server ran through the relay yet")
     problems: list[str] = []
     empty = []
     for name in chosen:
