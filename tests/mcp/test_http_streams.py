@@ -143,5 +143,5 @@ def test_the_end_of_notifications_is_reported(start: Start) -> None:
     assert server.sent("GET")[1].headers["last-event-id"] == "7"
     assert said == (
         f"compactwire: the MCP server at http://127.0.0.1:{server.port} answered 403 Forbidden; "
-        "its notifications are not heard\n"
+        "its notifications are not received\n"
     )

@@ -100,7 +100,7 @@ class Interrupt:
     def _shut(self) -> None:
         if self._socket is not None:
             with contextlib.suppress(OSError):
-                # That of TLS would take away what the other thread reads with.
+                # `SSLSocket.shutdown` would drop the TLS state that the other thread reads with.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
@@ -198,7 +198,7 @@ class Endpoint:
         try:
             proxy = proxy_for(place)
             connection = self._connection(place, proxy, timeout)
-            # `connection` lets go of it where the answer ends with the connection.
+            # `connection.sock` becomes None where the answer ends with the connection.
             connected: socket.socket = connection.sock
             interrupt.watch(connected)
             connected.settimeout(timeout)
@@ -216,7 +216,7 @@ class Endpoint:
             if connection is not None:
                 connection.close()
             elif proxy is not None and not isinstance(error, ssl.SSLError):
-                # What fails later, or in TLS, is between the relay and the server.
+                # A later failure, or one of TLS, is between the relay and the server.
                 why = reason.removeprefix("cannot be reached: ")
                 reason = f"cannot be reached through {named_proxy(place, proxy)}: {why}"
             raise HttpError(reason, passing=True) from None
@@ -410,7 +410,7 @@ def _tls() -> ssl.SSLContext:
 
 
 def _readable(connection: http.client.HTTPConnection) -> bool:
-    """Whether the server has ended an idle connection, or sent what was not asked for."""
+    """Whether the server has ended an idle connection, or sent unexpected bytes."""
     if connection.sock is None:
         return True
     try:

@@ -100,7 +100,7 @@ def _value(name: str, text: str, environment: Mapping[str, str]) -> str:
 
 
 class ProtocolHeaders:
-    """What the protocol wants to be repeated in headers, learned from the messages.
+    """The headers that repeat parts of messages, learned from the messages.
 
     The headers of 2025-11-25 tell the session and the negotiated version. Those of 2026-07-28,
     where each request names its version, repeat the method, the name and marked arguments.

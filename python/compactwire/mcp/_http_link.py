@@ -166,7 +166,8 @@ class Link:
     def _linger(self, exchange: _Exchange) -> None:
         """Give its place to another request; messages that still come are passed on."""
         with self._lock:
-            self._lingering.append(exchange)
+            if exchange not in self._lingering:  # A host may cancel a request twice.
+                self._lingering.append(exchange)
             old = self._lingering.popleft() if len(self._lingering) > _MAX_LINGERING else None
         if old is not None:
             old.interrupt.set()

@@ -32,7 +32,7 @@ _NO_STREAM = (400, 404, 405, 406, 501)
 
 
 @dataclass(slots=True)
-class _Hearing:
+class _Stream:
     """The stream of the server's own messages."""
 
     retry: Retry = field(default_factory=Retry)
@@ -54,7 +54,7 @@ class Notifications:
     complain
         Called with a text about what went wrong, which goes after "the MCP server at ...".
     on_session_end
-        Called with such a text if the server no longer knows the session.
+        Called with a text of the same kind if the server no longer knows the session.
     """
 
     def __init__(
@@ -78,46 +78,46 @@ class Notifications:
             if self._listening is not None or self._ended:
                 return
             self._listening = Interrupt()
-        hearing = _Hearing()
-        arguments = (self._listening, hearing)
-        threading.Thread(target=self._hear, args=arguments, daemon=True).start()
-        hearing.tried.wait(_OPENING)
+        stream = _Stream()
+        arguments = (self._listening, stream)
+        threading.Thread(target=self._read, args=arguments, daemon=True).start()
+        stream.tried.wait(_OPENING)
 
-    def _hear(self, interrupt: Interrupt, hearing: _Hearing) -> None:
+    def _read(self, interrupt: Interrupt, stream: _Stream) -> None:
         """Read the stream of the server's own messages, if it has one."""
         try:
-            while hearing.retry.waits(interrupt, first=not hearing.opened):
+            while stream.retry.waits(interrupt, first=not stream.opened):
                 try:
-                    self._hear_once(interrupt, hearing)
+                    self._read_once(interrupt, stream)
                 except HttpError as error:
-                    hearing.tried.set()
+                    stream.tried.set()
                     if not error.passing:
                         raise
-                    hearing.retry.failed()
+                    stream.retry.failed()
             if not interrupt.was_set:
-                self._complain("has ended the stream of its notifications; no more are heard")
+                self._complain("has ended the stream of its notifications; no more arrive")
         except SessionEndedError as error:
-            if hearing.opened:
+            if stream.opened:
                 self._on_session_end(str(error))
         except HttpError as error:
-            if hearing.opened or error.status not in _NO_STREAM:
-                self._complain(f"{error}; its notifications are not heard")
+            if stream.opened or error.status not in _NO_STREAM:
+                self._complain(f"{error}; its notifications are not received")
         finally:
-            hearing.tried.set()
+            stream.tried.set()
             with self._lock:
                 self._listening = None
 
-    def _hear_once(self, interrupt: Interrupt, hearing: _Hearing) -> None:
-        begun, heard = time.monotonic(), False
-        with self._session.get(interrupt, hearing.last_event) as answer:
-            hearing.opened = True
-            hearing.tried.set()
+    def _read_once(self, interrupt: Interrupt, stream: _Stream) -> None:
+        begun, progress = time.monotonic(), False
+        with self._session.get(interrupt, stream.last_event) as answer:
+            stream.opened = True
+            stream.tried.set()
             for event in self._session.events(answer):
-                heard = True
-                hearing.retry.note(event)
-                hearing.last_event = hearing.last_event if event.id is None else event.id
+                progress = True
+                stream.retry.note(event)
+                stream.last_event = stream.last_event if event.id is None else event.id
                 self._on_event(event)
-        hearing.retry.ended(progress=heard or time.monotonic() - begun > _USUAL)
+        stream.retry.ended(progress=progress or time.monotonic() - begun > _USUAL)
 
     def end(self) -> None:
         """Close the stream, and open no other."""

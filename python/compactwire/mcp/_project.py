@@ -36,8 +36,8 @@ _SECONDS = 2.0
 # every few megabytes. It is far more than hosts show a model.
 _MAX_COMPARED = 1 << 20
 
-# GCF and JSON have other pieces, whose estimates have other errors. With this margin no host paid
-# more by o200k_base in `benches.structured`.
+# GCF and JSON split into different tokens, so that their estimates err differently. With this
+# margin no host paid more by o200k_base in `benches.structured`.
 _ESTIMATE_ERROR = 0.1
 
 
@@ -197,7 +197,7 @@ class Projector:
 def _costs_no_more(shrunk: Shrunk, structured: int) -> bool:
     """Whether a text has no more tokens than the structured content, also if both are estimates.
 
-    JSON has the pieces that the structured content has, so that their errors are alike.
+    JSON splits into tokens as the structured content does, so that its estimate errs alike.
     """
     margin = _ESTIMATE_ERROR if shrunk.format == "gcf" and not shrunk.exact else 0.0
     return shrunk.tokens_after <= structured * (1 - margin)

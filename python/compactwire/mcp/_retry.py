@@ -11,7 +11,7 @@ __all__ = ["Retry"]
 
 
 class Retry:
-    """The attempts for one stream: few that fail, many that bring nothing, in growing distances."""
+    """The attempts for one stream: few that fail, more without progress, after growing delays."""
 
     _SHORTEST, _LONGEST = 0.1, 60.0
     _MAX_FAILED, _MAX_EMPTY = 5, 200
