@@ -64,6 +64,15 @@ def test_the_table_has_a_line_per_format(lake: Path, capsys: pytest.CaptureFixtu
     assert [line.split()[:2] for line in lines] == [["dsl", "300"], ["zstd", "300"]]
 
 
+def test_quantiles_have_no_more_digits_than_they_know(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text('{"a":1}')
+    arguments = ("--format", "json", "--tokenizer", "none")
+    _, out, _ = run(capsys, "analyze", tmp_path / "a.json", *arguments)
+    assert out.splitlines()[1].split() == ["json", "1", "7", "100.0%", "100%", "100%", "100%"]
+
+
 def test_rows_that_fail_are_counted_and_do_not_end_the_job(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -207,4 +207,6 @@ def _cell(name: str, value: Any) -> str:
         return "-"
     if name == "price":
         return f"{value:,.4g}"
+    if name.startswith("share_"):
+        return f"{value:.0%}"  # A quantile is up to 1/128 too small: see `summary`.
     return f"{value:.1%}" if isinstance(value, float) else f"{value:,}"
