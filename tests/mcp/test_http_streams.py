@@ -79,6 +79,19 @@ def test_few_answered_streams_stay_open(start: Start) -> None:
     assert relay.end() == (0, b"", "")
 
 
+def test_answers_that_cannot_be_read_leave_room_for_other_requests(start: Start) -> None:
+    def answer(request: Request) -> None:
+        identity = request.message["id"]
+        request.stream(answered(identity).replace("{}", "9" * 5000))
+        request.wait_closed()
+
+    relay, _ = start(answer)
+    for identity in range(70):
+        relay.send("x", id=identity)
+        assert len(relay.line()) > 5000
+    assert relay.end() == (0, b"", "")
+
+
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_a_stream_that_cannot_be_resumed_is_an_error(start: Start, status: int) -> None:
     def answer(request: Request) -> None:

@@ -307,8 +307,10 @@ class Link:
                 exchange.retry.note(event)
                 exchange.last_event = exchange.last_event if event.id is None else event.id
                 self._pass_event(event, exchange)
-                if not (exchange.left or exchange.unsure or exchange.done.is_set()):
-                    self._linger(exchange)
+                if exchange.is_open or exchange.done.is_set():
+                    continue
+                self._linger(exchange)
+                if not exchange.unsure:
                     answer.end_within(_LINGER)
         except HttpError as error:
             if exchange.is_open and not (error.passing and exchange.last_event):
