@@ -88,7 +88,7 @@ def test_signals_end_the_session(start: Start, ending: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_a_server_that_ends_the_session_slowly_delays_nobody(start: Start, signals: int) -> None:
+def test_a_slow_end_of_the_session_does_not_delay_the_relay(start: Start, signals: int) -> None:
     asked, pieces = threading.Event(), []
 
     def answer(request: Request) -> None:

@@ -89,7 +89,7 @@ def test_an_error_of_the_server_keeps_its_words(start: Start, identity: str) -> 
         ("{", 500, "application/json", "answered 500 Internal Server Error"),
     ],
 )
-def test_what_is_no_answer_is_an_error(
+def test_an_invalid_answer_is_an_error(
     start: Start, body: str | bytes, status: int, kind: str, said: str
 ) -> None:
     def answer(request: Request) -> None:

@@ -211,7 +211,7 @@ def test_texts_of_a_record_are_made_fit_for_a_table(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: Windows has no FIFO in a folder")
-def test_what_is_no_file_is_named_and_the_rest_is_reported(
+def test_entries_that_are_no_files_are_named_and_the_rest_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _ledger.Ledger("good", pytest.fail)(saving())

@@ -48,7 +48,7 @@ _METHOD_NOT_FOUND = -32601
 
 # Requests that are open at the same time, each with a thread and a connection, and that wait.
 _MAX_OPEN, _MAX_WAITING = 64, 10_000
-# Requests that are answered or cancelled, and whose connections are still open.
+# Requests that need no further answer, but whose connections are still open.
 _MAX_LINGERING = 16
 # Seconds for the server to take a message that has no answer.
 _ACCEPTED = 30.0
