@@ -4,7 +4,8 @@
     python -m benches.columns --quick    # a twentieth of the rows
 
 Times are processor seconds of one thread, the minimum of several turns in which all take part. A
-loop starts and ends in Arrow memory, as the function of a column does.
+loop starts and ends in Arrow memory, as the function of a column does. The last table has the time
+on the clock, and the memory that a process of its own takes for the call, input excluded (Linux).
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ import argparse
 import io
 import pickle
 import random
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import orjson
 import polars as pl
@@ -34,7 +39,12 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows")
-    parts = 20 if parser.parse_args().quick else 1
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        run_alone(*args.child)
+        return
+    parts = 20 if args.quick else 1
     for size, rows in ((200, 200_000), (2_048, 40_000)):
         print(f"\n{rows // parts:,} rows of {size:,} bytes, one thread\n")
         print(table_of(messages(texts(size, rows // parts)), first="loop"))
@@ -43,6 +53,8 @@ def main() -> None:
         assert text == gcf.dumps(table.to_pylist(), types="common")
         print(f"\n{name} table of {table.num_rows:,} rows, {len(text) / 1e6:.1f} MB of GCF\n")
         print(table_of(writers(table), first="gcf.dumps(table)"))
+    print(f"\n{300_000 // parts:,} rows of 200 bytes, encoded\n")
+    print(threads_of(texts(200, 300_000 // parts)))
     print(f"\nthe built-in dictionary, pickled: {len(pickle.dumps(cw.Dictionary.default()))} bytes")
 
 
@@ -137,6 +149,46 @@ def table_of(work: Mapping[str, Mapping[str, Callable[[], object]]], *, first: s
             shown = f"{ratio:.2f}" if ratio >= 1 else f"1/{1 / ratio:.2f}"
             lines.append(f"| {name} | {by} | {seconds * 1e3:.1f} ms | {shown} |")
     return "\n".join(lines)
+
+
+def threads_of(column: pa.Array) -> str:
+    """A line for each format and number of threads: time on the clock, and memory."""
+    lines = ["| format | threads | time | memory / result |", "|---|--:|--:|--:|"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "column.arrow")
+        table = pa.table({"text": column})
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+            out.write_table(table)
+        for form in ("dsl", "base85", "zstd"):
+            for threads in ("1", "2"):
+                command = [sys.executable, "-m", "benches.columns", "--child"]
+                found = [
+                    subprocess.run([*command, path, form, threads], stdout=-1, check=True).stdout
+                    for _ in range(TURNS)
+                ]
+                runs = [[float(number) for number in one.split()] for one in found]
+                seconds, memory = min(run[0] for run in runs), min(run[1] for run in runs)
+                lines.append(f"| {form} | {threads} | {seconds * 1e3:.0f} ms | {memory:.2f} |")
+    return "\n".join(lines)
+
+
+def run_alone(path: str, form: str, threads: str) -> None:
+    """Encode the column in a file; print the seconds, and the memory per byte of the result."""
+    with pa.OSFile(path) as file:
+        column = pa.ipc.open_file(file).read_all()["text"]
+    arrow.encode(column.slice(0, 1), format=form)
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    start = time.perf_counter()
+    result = arrow.encode(column, format=form, threads=int(threads))
+    seconds = time.perf_counter() - start
+    print(seconds, (resident("VmHWM") - before) / pa.chunked_array(result).nbytes)
+
+
+def resident(name: str) -> int:
+    """The resident bytes of this process: now (`VmRSS`), or the most so far (`VmHWM`)."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 if __name__ == "__main__":
