@@ -97,6 +97,19 @@ impl Cells {
         Self::with_capacity(shape, rows, |_| 0)
     }
 
+    /// Empty cells with room for `rows` rows like these, or only for their offsets if there is not so much
+    /// memory. A column that has too little room is copied as it grows.
+    pub(super) fn like(&self, rows: usize) -> Result<Self, Error> {
+        let part = |at: usize| match &self.columns[at] {
+            Cell::Text(column) => column.values_slice().len(),
+            Cell::Bytes(column) => column.values_slice().len(),
+            Cell::Int(_) | Cell::Bool(_) => 0,
+        };
+        let expected = |at| part(at).saturating_mul(rows) / self.rows().max(1);
+        Self::with_capacity(&self.shape, rows, |at| (expected(at) / 8 * 9).min(MAX_COLUMN))
+            .or_else(|_| Self::new(&self.shape, rows))
+    }
+
     /// Makes room for the rows of `parts`.
     pub(super) fn for_parts(shape: &Shape, parts: &[ArrayRef]) -> Result<Self, Error> {
         let rows = parts.iter().map(Array::len).sum();

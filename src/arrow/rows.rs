@@ -24,6 +24,9 @@ const PIECE: usize = 1 << 20;
 /// How many pieces a thread works on before they are joined. With more, threads wait less for one another.
 const PIECES: usize = 4;
 
+/// This part of a piece comes first: from its result follows how large that of the chunk may be.
+const SAMPLE: usize = 16;
+
 /// The maximum number of rows of a piece.
 const MAX_ROWS: usize = 65_536;
 
@@ -110,13 +113,6 @@ fn with_errors(shape: Shape, errors: OnError) -> Shape {
     Shape::Struct(fields)
 }
 
-/// Divides the rows of a chunk into pieces.
-fn pieces(rows: usize, bytes: usize) -> Vec<Range<usize>> {
-    let row = bytes / rows.max(1);
-    let size = (PIECE / row.max(1)).clamp(1, MAX_ROWS);
-    (0..rows).step_by(size).map(|start| start..(start + size).min(rows)).collect()
-}
-
 struct Job<F> {
     shape: Shape,
     errors: OnError,
@@ -138,6 +134,13 @@ impl Rows {
     /// Makes room for `rows` rows.
     fn new(shape: &Shape, rows: usize) -> Result<Self, Error> {
         Ok(Self { arrays: Vec::new(), cells: Cells::new(shape, rows)?, room: rows, failed: 0 })
+    }
+
+    /// The same rows, with room for as many bytes as `rows` rows like these would take.
+    fn grow(self, rows: usize) -> Result<Self, Error> {
+        let cells = self.cells.like(rows)?;
+        let mut grown = Self { arrays: Vec::new(), cells, room: rows, failed: 0 };
+        grown.append(self).map(|()| grown)
     }
 
     /// The cells for the next row.
@@ -178,26 +181,39 @@ impl<F> Job<F> {
     where
         F: Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
     {
-        let pieces = pieces(chunk.rows(), chunk.bytes());
-        if threads.min(pieces.len()) < 2 {
-            return self.rows(chunk, 0..chunk.rows(), before);
+        let (all, average) = (chunk.rows(), chunk.bytes() / chunk.rows().max(1));
+        let size = (PIECE / average.max(1)).clamp(1, MAX_ROWS);
+        let piece = |range: &Range<usize>| {
+            let mut rows = Rows::new(&self.shape, range.len())?;
+            self.apply(chunk, range.clone(), before, &mut rows).map(|()| rows)
+        };
+        if all <= size {
+            return piece(&(0..all));
         }
-        let mut rows = Rows::new(&self.shape, chunk.rows())?;
-        let work = |piece: &Range<usize>| self.rows(chunk, piece.clone(), before);
-        for turn in pieces.chunks(threads * PIECES) {
-            let threads = threads.min(turn.len());
-            for piece in threads::try_map(turn, threads, &mut |_| poll(), work)? {
+        let sample = size.div_ceil(SAMPLE);
+        let mut rows = piece(&(0..sample))?.grow(all)?;
+        if threads < 2 {
+            return self.apply(chunk, sample..all, before, &mut rows).map(|()| rows);
+        }
+        let pieces = (sample..all).step_by(size).map(|start| start..(start + size).min(all));
+        for turn in pieces.collect::<Vec<_>>().chunks(threads * PIECES) {
+            for piece in threads::try_map(turn, threads.min(turn.len()), &mut |_| poll(), piece)? {
                 rows.append(piece)?;
             }
         }
         Ok(rows)
     }
 
-    fn rows<C: Chunk>(&self, chunk: &C, range: Range<usize>, before: usize) -> Result<Rows, Error>
+    fn apply<C: Chunk>(
+        &self,
+        chunk: &C,
+        range: Range<usize>,
+        before: usize,
+        rows: &mut Rows,
+    ) -> Result<(), Error>
     where
         F: Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
     {
-        let mut rows = Rows::new(&self.shape, range.len())?;
         let (average, mut steps) = (chunk.bytes() / chunk.rows().max(1), Steps::default());
         for row in range {
             steps.add(1 + average / STEP);
@@ -205,7 +221,7 @@ impl<F> Job<F> {
             let stop = (self.apply)(chunk, row, cells).err();
             rows.failed += self.end_row(stop, before + row, &mut rows.cells)?;
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Ends a row; returns the number of rows that failed and became null.
