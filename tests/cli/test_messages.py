@@ -18,6 +18,7 @@ import compactwire as cw
 from compactwire import _demo, _demo_values
 from compactwire._demo_session import Turn
 from compactwire.cli import main, messages
+from tests.cli import message_about
 
 COMMAND = [sys.executable, "-m", "compactwire"]
 BUFFERED = {**os.environ, "PYTHONUNBUFFERED": ""}
@@ -252,6 +253,20 @@ def assert_one_line(result: tuple[int, bytes, str]) -> None:
 @pytest.mark.parametrize("wire", BROKEN)
 def test_a_broken_message_is_an_error_in_one_line(call, command, wire):
     assert_one_line(call(command, stdin=wire))
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "message"),
+    [
+        (["decode"], b"Zabc", "decompression failed"),
+        (["inspect"], b"Zabc", "decompression failed"),
+        (["encode", "--json"], b'{"result": ', "invalid JSON: "),
+        (["encode", "--json"], b"[]", "expected a response as a JSON object"),
+        (["encode", "--json"], b'{"result": 1}', "a field has the wrong type: "),
+    ],
+)
+def test_an_error_in_a_file_names_the_file(command, content, message, tmp_path, capsys):
+    assert message_about(tmp_path / "answer", content, capsys, *command).startswith(message)
 
 
 @pytest.mark.parametrize("text", BAD_JSON)

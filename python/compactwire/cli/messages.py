@@ -19,10 +19,12 @@ from ._shell import (
     add_output,
     complain,
     json_line,
+    naming,
     natural,
     one_line,
     read,
     read_text,
+    source_name,
     stdout,
     tell,
     token_counter,
@@ -59,24 +61,34 @@ def _run_demo(_args: argparse.Namespace) -> int:
 
 def _run_encode(args: argparse.Namespace) -> int:
     text = read_text(args.file, args.max_input)
-    fields = _fields(text) if args.json else {"result": text}
+    fields = _fields(text, args.file) if args.json else {"result": text}
     given = {"model": args.model, "status": args.status, "tokens": args.tokens}
     fields.update((name, value) for name, value in given.items() if value is not None)
+    dictionary = _dictionary(args.dictionary, args.max_input) if args.dictionary else None
     try:
-        wire = cw.encode(
-            fields,
-            format=args.format,
-            protocol=args.protocol,
-            msgpack_version=args.msgpack_version,
-            dictionary=_dictionary(args.dictionary, args.max_input) if args.dictionary else None,
-        )
+        with naming(args.file):
+            wire = cw.encode(
+                fields,
+                format=args.format,
+                protocol=args.protocol,
+                msgpack_version=args.msgpack_version,
+                dictionary=dictionary,
+            )
     except TypeError as error:
         # `encode` expects correct types from a program. Here they come from JSON, which is input.
-        raise ValueError(f"a field has the wrong type: {error}") from error
+        name = source_name(args.file)
+        raise ValueError(f"{name}: a field has the wrong type: {error}") from error
     return write(wire, args.output)
 
 
-def _fields(text: str) -> dict[str, Any]:
+def _fields(text: str, path: str) -> dict[str, Any]:
+    try:
+        return _parsed(text)
+    except ValueError as error:
+        raise ValueError(f"{source_name(path)}: {error}") from error
+
+
+def _parsed(text: str) -> dict[str, Any]:
     try:
         fields = json.loads(
             text.removeprefix("\ufeff"), object_pairs_hook=_unique, parse_int=_integer
@@ -111,12 +123,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _run_decode(args: argparse.Namespace) -> int:
-    response = cw.decode(
-        read(args.file, args.max_input),
-        max_size=args.max_size,
-        dictionaries=[_dictionary(path, args.max_input) for path in args.dictionary],
-        fallback=args.fallback,
-    )
+    wire = read(args.file, args.max_input)
+    dictionaries = [_dictionary(path, args.max_input) for path in args.dictionary]
+    with naming(args.file):
+        response = cw.decode(
+            wire, max_size=args.max_size, dictionaries=dictionaries, fallback=args.fallback
+        )
     if not args.json:
         return write(response.result, args.output)
     names = (*cw.Response.__match_args__, *_OPTIONAL)
@@ -127,11 +139,10 @@ def _run_decode(args: argparse.Namespace) -> int:
 
 
 def _run_inspect(args: argparse.Namespace) -> int:
-    inspection = cw.inspect(
-        read(args.file, args.max_input),
-        max_size=args.max_size,
-        dictionaries=[_dictionary(path, args.max_input) for path in args.dictionary],
-    )
+    wire = read(args.file, args.max_input)
+    dictionaries = [_dictionary(path, args.max_input) for path in args.dictionary]
+    with naming(args.file):
+        inspection = cw.inspect(wire, max_size=args.max_size, dictionaries=dictionaries)
     text = json_line(_as_json(inspection)) if args.json else _as_table(inspection)
     return write(text, args.output)
 
