@@ -205,6 +205,18 @@ def test_an_endless_answer_is_an_error(start: Start, kind: str) -> None:
     assert "result" in relay.ask("x", "after")
 
 
+def test_requests_that_no_longer_fit_are_answered_with_an_error(start: Start) -> None:
+    # The server answers none, so that 64 are open. The others wait, up to --max-message bytes.
+    relay, _ = start(lambda request: request.wait_closed(), "--max-message", "10000")
+    for n in range(64):
+        relay.send("x", id=n)
+    for n in range(64, 67):
+        relay.send("x", id=n, params={"text": "x" * 4_000})
+    refused = relay.answer()
+    assert refused["id"] == 66
+    assert refused["error"]["message"].endswith("has too many open requests")
+
+
 def test_an_end_of_the_session_ends_the_relay(start: Start) -> None:
     both = threading.Barrier(2)
 

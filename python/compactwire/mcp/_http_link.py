@@ -181,16 +181,16 @@ class Link:
                     used.left.discard(key)
                 self._open[key] = exchange
             full = exchange.is_request and len(self._running) >= _MAX_OPEN
-            if full:
-                self._waiting_size += len(exchange.line)
+            size = self._waiting_size + len(exchange.line)
+            refused = full and (len(self._waiting) >= _MAX_WAITING or size > self._max_message)
+            if full and not refused:
+                self._waiting_size = size
                 self._waiting.append(exchange)
-            else:
+            elif not full:
                 self._running.add(exchange)
-            flood = len(self._waiting) > _MAX_WAITING or self._waiting_size > self._max_message
-            if full and flood:
-                self._drop_waiting(exchange)
-        if full and flood:
+        if refused:
             self._fail(exchange, HttpError("has too many open requests"))
+            exchange.done.set()
         elif not full:
             self._run_in_thread(exchange)
 
