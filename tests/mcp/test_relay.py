@@ -270,6 +270,15 @@ def test_a_message_that_is_too_long_to_read_passes(monkeypatch: pytest.MonkeyPat
     assert one.answered(short, 3)["structuredContent"]
 
 
+def test_a_method_of_any_type_is_open_while_a_long_message_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_relay, "MAX_READ", 1_000)
+    one = Connection()
+    assert one.relay.from_host(b'{"id": 1, "method": ["x"]}\n')
+    assert one.answered(text("x" * 1_000), 1) == text("x" * 1_000)
+
+
 def test_batches_of_requests_and_answers() -> None:
     one = Connection()
     calls = [

@@ -105,8 +105,8 @@ class Relay:
         """What the host is sent for a line of the server; None if it is no message."""
         if len(line) > MAX_READ:
             with self._lock:
-                methods = {call.method for call in self._pending.values()}
-            if "tools/list" in methods:
+                listing = any(call.method == "tools/list" for call in self._pending.values())
+            if listing:
                 self._without_schema.clear()
             return line
         try:
