@@ -194,15 +194,22 @@ class Link:
         elif not full:
             self._run_in_thread(exchange)
 
-    def _run_in_thread(self, exchange: _Exchange) -> None:
-        try:
-            threading.Thread(target=self._run, args=(exchange,), daemon=True).start()
-        except RuntimeError:  # The system has no more threads.
-            self._fail(exchange, HttpError("has too many open requests"))
-            self._finish(exchange)
+    def _run_in_thread(self, exchange: _Exchange | None) -> None:
+        while exchange is not None:
+            try:
+                threading.Thread(target=self._run, args=(exchange,), daemon=True).start()
+            except RuntimeError:  # The system has no more threads.
+                self._fail(exchange, HttpError("has too many open requests"))
+                exchange = self._following(exchange)
+            else:
+                return
 
     def _finish(self, exchange: _Exchange) -> None:
         """Mark an exchange as answered, and start a request that waits."""
+        self._run_in_thread(self._following(exchange))
+
+    def _following(self, exchange: _Exchange) -> _Exchange | None:
+        """Mark an exchange as answered; the request that waits and gets its place."""
         following = None
         with self._lock:
             if exchange in self._running:
@@ -212,8 +219,7 @@ class Link:
                     self._waiting_size -= len(following.line)
                     self._running.add(following)
             exchange.done.set()
-        if following is not None:
-            self._run_in_thread(following)
+        return following
 
     def _forget(self, exchange: _Exchange) -> None:
         for key in exchange.left:

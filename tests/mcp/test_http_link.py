@@ -1,0 +1,69 @@
+"""Which requests to an MCP server over HTTP run, wait or are given up; no connection is opened."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from typing import TYPE_CHECKING, Any
+
+from compactwire.mcp import _http_link
+from compactwire.mcp._http_client import Answer, Endpoint, HttpError, Interrupt
+from compactwire.mcp._http_link import Link
+from compactwire.mcp._relay import Passthrough
+
+if TYPE_CHECKING:
+    import pytest
+
+    from compactwire.mcp._host import End
+
+
+class Server(Endpoint):
+    """Answers nothing, and closes the connection of a request when its id is told to close."""
+
+    def __init__(self, requests: int) -> None:
+        super().__init__("http://127.0.0.1:1/mcp", {})
+        self.closes = [threading.Event() for _ in range(requests)]
+        self.interrupts: dict[int, Interrupt] = {}
+        self.started: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def open(
+        self, _method: str, _headers: object, body: bytes | None, interrupt: Interrupt, **_: Any
+    ) -> Answer:
+        identity = json.loads(body or b"{}").get("id")
+        if identity is not None:
+            self.interrupts[identity] = interrupt
+            self.started.put(identity)
+            self.closes[identity].wait(20)
+        raise HttpError("closed the connection without an answer")
+
+
+def link_to(server: Server) -> Link:
+    ends: queue.SimpleQueue[End] = queue.SimpleQueue()
+    return Link(server, Passthrough(), 1 << 20, lambda _: None, ends)
+
+
+def test_requests_that_wait_are_answered_if_no_thread_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answered: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def passed_on(line: bytes) -> bool:
+        answered.put(json.loads(line)["id"])
+        return True
+
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_http_link, "passed_on", passed_on)
+    server = Server(3_000)
+    link = link_to(server)
+    for n in range(3_000):
+        link.from_host(b'{"jsonrpc":"2.0","id":%d,"method":"x"}\n' % n)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    server.closes[0].set()
+    waited = 3_000 - 64
+    assert {answered.get(timeout=20) for _ in range(1 + waited)} == {0, *range(64, 3_000)}
+    for one in server.closes[1:64]:
+        one.set()
+    assert {answered.get(timeout=20) for _ in range(63)} == set(range(1, 64))
