@@ -67,3 +67,17 @@ def test_requests_that_wait_are_answered_if_no_thread_can_be_started(
     for one in server.closes[1:64]:
         one.set()
     assert {answered.get(timeout=20) for _ in range(63)} == set(range(1, 64))
+
+
+def test_a_request_that_is_cancelled_often_does_not_end_another() -> None:
+    server = Server(2)
+    link = link_to(server)
+    for n in range(2):
+        link.from_host(b'{"jsonrpc":"2.0","id":%d,"method":"x"}\n' % n)
+    assert {server.started.get(timeout=20) for _ in range(2)} == {0, 1}
+    cancelled = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}\n'
+    for n in (0, *[1] * 100):
+        link.from_host(cancelled % n)
+    assert not any(one.was_set for one in server.interrupts.values())
+    for one in server.closes:
+        one.set()
