@@ -177,7 +177,7 @@ def test_definitions_lose_only_what_the_options_say() -> None:
 
 def test_an_invalid_option_is_an_error_at_once() -> None:
     with pytest.raises(cw.OptionError, match="structured must be 'keep' or 'drop'"):
-        CompactMiddleware(structured="no")  # type: ignore[arg-type]
+        CompactMiddleware(structured="no")  # type: ignore[arg-type]  # The error is tested.
 
 
 @pytest.mark.parametrize("answer", [object(), None])

@@ -285,4 +285,4 @@ def test_options_are_checked_at_once() -> None:
     with pytest.raises(cw.OptionError, match="min_saving"):
         CompactToolResults(min_saving=2)
     with pytest.raises(TypeError, match="colour"):
-        CompactToolResults(colour="red")  # type: ignore[call-arg]
+        CompactToolResults(colour="red")  # type: ignore[call-arg]  # The error is tested.

@@ -104,7 +104,7 @@ def test_another_filter_comes_first() -> None:
     for inner in (last, later):
         assert filtered([call("rows"), output(TEXT)], inner) == [output(SHORT)]
     with pytest.raises(TypeError, match="inner must be callable"):
-        compact_input(1)  # type: ignore[arg-type]
+        compact_input(1)  # type: ignore[arg-type]  # The error is tested.
 
 
 ITEMS = st.one_of(

@@ -238,7 +238,7 @@ def test_an_invalid_option_is_refused_when_the_projector_is_made() -> None:
     with pytest.raises(cw.OptionError):
         Projector("mcp", min_saving=2.0)
     with pytest.raises(TypeError, match="structured must be a str, not int"):
-        Projector("mcp", structured=1)  # type: ignore[arg-type]
+        Projector("mcp", structured=1)  # type: ignore[arg-type]  # The error is tested.
 
 
 @pytest.mark.parametrize(
