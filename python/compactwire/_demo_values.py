@@ -77,7 +77,7 @@ def chat() -> list[dict[str, Any]]:
 
 
 class Example(NamedTuple):
-    """Something that a model reads, and what compactwire makes of it."""
+    """An input of a model, and the shorter text that compactwire writes for it."""
 
     title: str
     call: str

@@ -53,7 +53,7 @@ def suite(*arguments: str, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_client_behind_the_relay_conforms(scenario: str, tmp_path: Path) -> None:
+def test_a_client_through_the_relay_conforms(scenario: str, tmp_path: Path) -> None:
     outcomes = []
     for way in ("direct", "relayed"):
         command = shlex.join([sys.executable, str(CLIENT), way])
@@ -77,14 +77,14 @@ def outcome(command: list[str], folder: Path) -> dict[str, Any]:
     return {name: checks for name, checks in found.items() if name not in OF_HTTP}
 
 
-def test_a_server_behind_the_relay_conforms_as_it_does_alone(tmp_path: Path) -> None:
+def test_a_server_through_the_relay_conforms_as_it_does_alone(tmp_path: Path) -> None:
     program = everything()
     alone = outcome([program], tmp_path / "alone")
     assert sum(status == "SUCCESS" for checks in alone.values() for _, status in checks) > 5
     assert outcome([*RELAY, "--", program], tmp_path / "relayed") == alone
 
 
-def test_a_server_over_http_behind_the_relay_conforms_as_it_does_alone(tmp_path: Path) -> None:
+def test_a_server_over_http_through_the_relay_conforms_as_it_does_alone(tmp_path: Path) -> None:
     program = everything()
     alone = outcome([program], tmp_path / "alone")
     with over_http("mcp-server-everything") as url:

@@ -23,7 +23,7 @@ RELAY = [sys.executable, "-m", "compactwire", "mcp", "proxy", "--no-ledger", "--
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_real_server_is_the_same_behind_the_relay(server: str, tmp_path: Path) -> None:
+def test_a_real_server_is_the_same_through_the_relay(server: str, tmp_path: Path) -> None:
     program = shutil.which(server)
     if program is None:
         pytest.skip(f"NOT RUN: {server} is not installed")

@@ -110,7 +110,7 @@ def compare(direct: Any, behind: Any, era: str) -> int:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("options", [{}, {"json_response": True}, {"stateless_http": True}])
-def test_a_server_is_the_same_behind_the_relay(era: str, options: dict[str, Any]) -> None:
+def test_a_server_is_the_same_through_the_relay(era: str, options: dict[str, Any]) -> None:
     app = own_server.make().streamable_http_app(**options)
     with over_http(app) as url:
         heard = compare(url, relayed(url), era)
@@ -119,12 +119,12 @@ def test_a_server_is_the_same_behind_the_relay(era: str, options: dict[str, Any]
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_server_over_stdio_is_the_same_behind_the_relay(era: str) -> None:
+def test_a_server_over_stdio_is_the_same_through_the_relay(era: str) -> None:
     assert compare(started(*OWN), relayed("--", *OWN), era) == 4
 
 
 @pytest.mark.parametrize("server", mcp_servers.OVER_HTTP)
-def test_a_real_server_over_http_is_the_same_behind_the_relay(server: str, tmp_path: Path) -> None:
+def test_a_real_server_over_http_is_the_same_through_the_relay(server: str, tmp_path: Path) -> None:
     if shutil.which(server) is None:
         pytest.skip(f"NOT RUN: {server} is not installed")
     _, calls = mcp_servers.SERVERS[server]
@@ -143,7 +143,7 @@ def test_a_real_server_over_http_is_the_same_behind_the_relay(server: str, tmp_p
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_fastmcp_server_is_the_same_behind_the_relay(era: str) -> None:
+def test_a_fastmcp_server_is_the_same_through_the_relay(era: str) -> None:
     fastmcp, dependencies = needed("fastmcp"), needed("fastmcp.server.dependencies")
     server = fastmcp.FastMCP("tasks")
 

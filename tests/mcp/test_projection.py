@@ -1,4 +1,4 @@
-"""What becomes of a result, rule by rule: the text, the structured content, the record."""
+"""The change to a result, rule by rule: the text, the structured content, the record."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def relay_http(
         if end.side == "host":
             end = _drained(link, ends) or end
         # In a thread, because neither the host nor the server may be waited for without end.
-        why = {"too_long": end.too_long}
-        ending = threading.Thread(target=link.end, kwargs=why, daemon=True)
+        options = {"too_long": end.too_long}
+        ending = threading.Thread(target=link.end, kwargs=options, daemon=True)
         ending.start()
         deadline = time.monotonic() + _LAST
         while ending.is_alive() and not hurry.is_set() and time.monotonic() < deadline:

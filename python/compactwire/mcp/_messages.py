@@ -21,7 +21,7 @@ UNREADABLE = object()
 
 
 def parsed(text: bytes, limit: int | None = None) -> Any:
-    """The message; None if it is none, `UNREADABLE` if Python cannot read this JSON.
+    """The message; None if the text is not one, `UNREADABLE` if Python cannot read this JSON.
 
     A message of more bytes than the limit is `UNREADABLE`, too.
     """
@@ -49,6 +49,7 @@ def id_key(identity: object) -> Key | None:
 
 
 def is_error(message: Any) -> bool:
+    """Whether the message is the error response to a request."""
     error = message.get("error") if isinstance(message, dict) and "method" not in message else None
     return isinstance(error, dict) and type(error.get("code")) is int
 

@@ -1,4 +1,4 @@
-"""What becomes of the result of an MCP tool: which texts are shrunk, and what is left out.
+"""The rules for the result of an MCP tool: which texts are shrunk, and what is left out.
 
 The relay and the middleware share it: it knows texts, not messages, and nothing of any SDK.
 
@@ -43,7 +43,7 @@ _ESTIMATE_ERROR = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of a result.
+    """The change to a result.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Projector:
         structured: str | None,
         stays: str = "",
     ) -> Change:
-        """Decide what becomes of a result.
+        """Decide how a result changes.
 
         `texts` has the text of each block of `content`, None for a block of another type; `kept` is
         what the method `kept` said; `structured` is the structured content as a JSON text; `stays`

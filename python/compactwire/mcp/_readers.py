@@ -1,4 +1,4 @@
-"""For whom a result is: the model, the user, or the program of a user interface.
+"""Which readers a result is meant for: the model, the user, or the program of a user interface.
 
 Source: `Annotations` of the Model Context Protocol; its extension MCP Apps (`_meta.ui`, before
 `_meta["ui/resourceUri"]`), and `openai/outputTemplate` of the Apps SDK of OpenAI.

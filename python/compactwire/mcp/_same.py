@@ -1,4 +1,4 @@
-"""Structured content beside a text: whether both say the same, and what a host makes of it.
+"""Structured content beside a text: whether both say the same, and how a host writes it.
 
 Numbers are compared by value, and the order of keys does not count.
 """
