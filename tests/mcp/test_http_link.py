@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compactwire.mcp import _http_link
 from compactwire.mcp._http_client import Answer, Endpoint, HttpError, Interrupt
@@ -13,6 +13,8 @@ from compactwire.mcp._http_link import Link
 from compactwire.mcp._relay import Passthrough
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pytest
 
     from compactwire.mcp._host import End
@@ -28,7 +30,13 @@ class Server(Endpoint):
         self.started: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def open(
-        self, _method: str, _headers: object, body: bytes | None, interrupt: Interrupt, **_: Any
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        interrupt: Interrupt,
+        *,
+        timeout: float | None = None,
     ) -> Answer:
         identity = json.loads(body or b"{}").get("id")
         if identity is not None:
