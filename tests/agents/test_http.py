@@ -340,6 +340,23 @@ def test_a_transport_of_both_kinds_is_both(library: Any) -> None:
     assert not isinstance(only, library.BaseTransport)
 
 
+def test_a_transport_of_both_kinds_sends_again_in_tasks(library: Any) -> None:
+    refused = {"compactwire": "refused=session"}
+
+    def answer(request: Any) -> Any:
+        if "offer" in request.headers["compactwire"]:
+            return library.Response(200, headers={"compactwire": SESSION}, content=b"ok")
+        return library.Response(410, headers=refused, content=b"no")
+
+    async def main() -> None:
+        transport = compact_transport(library.MockTransport(answer))
+        async with library.AsyncClient(transport=transport) as client:
+            for _ in range(2):
+                assert (await client.post("http://a/", content=body(3))).content == b"ok"
+
+    asyncio.run(main())
+
+
 def test_the_inner_transport_is_closed(library: Any) -> None:
     closed: list[str] = []
 

@@ -224,6 +224,7 @@ class _Sync:
 
 
 class _Async:
+    # A transport of both kinds has both classes: no name may be in both.
     _wire: _Wire
 
     async def handle_async_request(self, request: Any) -> Any:
@@ -240,11 +241,11 @@ class _Async:
                         response.headers.pop(NAME, None)
                         return response
                     if step == "coded":
-                        body = await self._read(request, response)
+                        body = await self._aread(request, response)
                         await response.aclose()
                         return await run(len(body), wire.decoded, request, response, exchange, body)
                     if wire.is_short(response):
-                        await self._read(request, response)
+                        await self._aread(request, response)
                     await response.aclose()
                 except BaseException:
                     await response.aclose()
@@ -252,7 +253,7 @@ class _Async:
         finally:
             exchange.close()
 
-    async def _read(self, request: Any, response: Any) -> bytes:
+    async def _aread(self, request: Any, response: Any) -> bytes:
         parts, size = [], 0
         async for part in response.stream:
             size += len(part)
