@@ -67,9 +67,16 @@ class Network(RuleBasedStateMachine):
             else:
                 setattr(lane, which, None)
 
+    @rule(content=BODIES, user=USERS, method=st.sampled_from(["POST", "PUT"]))
+    def post(self, content: bytes, user: str, method: str) -> None:
+        self.arrives(content, user, method=method)
+
     @rule(content=BODIES, user=USERS)
-    def post(self, content: bytes, user: str) -> None:
-        self.arrives(content, user)
+    def post_to_another_application(self, content: bytes, user: str) -> None:
+        """It is behind another path of the same origin, and knows nothing of sessions."""
+        server, self.wire.server = self.wire.server, None
+        self.arrives(content, user, method="OTHER")
+        self.wire.server = server
 
     @rule(content=BODIES, user=USERS, name=HEADERS)
     def post_without_a_header(self, content: bytes, user: str, name: str) -> None:
@@ -142,11 +149,17 @@ class Network(RuleBasedStateMachine):
         self.late.clear()
 
     def arrives(
-        self, content: bytes, user: str, before: Change = nothing, *, may_fail: bool = False
+        self,
+        content: bytes,
+        user: str,
+        before: Change = nothing,
+        *,
+        method: str = "POST",
+        may_fail: bool = False,
     ) -> None:
         seen, sent = len(self.wire.seen), len(self.wire.sent)
         try:
-            answer = self.wire.post(content, ("authorization", user), before=before)
+            answer = self.wire.post(content, ("authorization", user), before=before, method=method)
             assert answer == self.answers[-1]
         except CompactWireError:
             # The server took the request for one of another lane, and answered there.

@@ -39,6 +39,54 @@ def test_each_user_has_a_session_of_his_own(name: str) -> None:
     assert len(second.body) == len(first.body)
 
 
+def test_another_application_of_an_origin_gets_plain_bodies() -> None:
+    """It would keep a coded body as if it were its own, and nobody would notice."""
+    wire = Wire().opened()
+    other = Wire(client=wire.client, server=None)
+    for turns in range(1, 20):
+        wire.post(body(turns))
+        other.post(body(turns), method="PUT")
+    assert other.seen == [body(turns) for turns in range(1, 20)]
+    assert all("coded" in sent.said for sent in wire.sent[1:])
+
+
+def test_another_path_of_a_server_is_coded_after_it_has_answered() -> None:
+    wire = Wire().opened()
+    for turns in range(1, 4):
+        wire.post(body(turns), method="PUT")
+    assert wire.sent[1].said.startswith("offer; session=")
+    assert ["coded" in sent.said for sent in wire.sent] == [False, False, True, True]
+    assert [sent.status for sent in wire.sent] == [200] * 4
+
+
+def test_a_path_with_a_short_answer_is_known() -> None:
+    wire = Wire(answer=lambda _: b"").opened()
+    for turns in (1, 2):
+        wire.post(body(turns), method="PUT")
+    assert wire.sent[1].answered == "seq=1"
+    assert "coded" in wire.sent[2].said
+
+
+def test_two_servers_of_an_origin_have_a_session_each() -> None:
+    one = Wire().opened()
+    two = Wire(client=one.client)
+    for turns in range(1, 20):
+        one.post(body(turns))
+        two.post(body(turns), method="PUT")
+    assert {sent.status for sent in one.sent + two.sent} == {200}
+    assert all("coded" in sent.said for sent in one.sent[1:] + two.sent[1:])
+
+
+def test_the_paths_that_are_known_are_bounded() -> None:
+    wire = Wire().opened()
+    for number in range(300):
+        wire.post(b"", method=str(number))
+    (session,) = kept(wire.client)
+    assert len(session.targets) == 256
+    wire.post(body(1), method="299")
+    assert "coded" in wire.sent[-1].said
+
+
 def test_ids_are_looked_up_by_hash_and_owners_compared_in_constant_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

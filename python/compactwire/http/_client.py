@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from typing import Literal
 
@@ -21,6 +22,8 @@ _MAX_ORIGINS = 1_024
 _MAX_UNUSED = 64
 # Answers of an application that does not know the coding.
 _NOT_UNDERSTOOD = (400, 415, 422)
+# Targets of a session that are known to read what is coded.
+_MAX_TARGETS = 256
 # Pieces of a body, their length, and how far they may have moved in the next one.
 _PROBES, _PROBE, _NEAR = 32, 24, 1 << 18
 
@@ -61,7 +64,7 @@ class Client:
     def claim(self, key: bytes, origin: str, body: bytes, target: str) -> tuple[Lanes, int] | str:
         """A session and a lane of it that is free; or why there is none."""
         with self._lock:
-            session = self._sessions.get(key)
+            session = self._session(key, target)
             if session is None or self._is_off(origin):
                 return "no-session"
             number = _best(session.lanes, body, target)
@@ -85,17 +88,22 @@ class Client:
             session.trim()
             self._sessions.resized(session.owner, session)
 
-    def offer(self, key: bytes, origin: str) -> bool:
+    def offer(self, key: bytes, origin: str, target: str) -> bool:
         """Whether to offer a session now. One offer of each user is under way at a time."""
         with self._lock:
-            known = self._sessions.get(key) is not None
+            known = self._session(key, target) is not None
             if known or key in self._offering or self._is_off(origin):
                 return False
             self._offering.add(key)
             return True
 
     def offered(
-        self, key: bytes, origin: str, answer: Header | None, first: Lane | None = None
+        self,
+        key: bytes,
+        origin: str,
+        target: str,
+        answer: Header | None,
+        first: Lane | None = None,
     ) -> None:
         """An offer was answered, by a session or not; None if it is unknown what it led to.
 
@@ -110,7 +118,9 @@ class Client:
                 state.offers, state.unused = 0, state.unused + 1
                 if state.unused > _MAX_UNUSED:
                     self._switch_off(origin)
-                self._sessions.put(key, self._opened(key, answer, first))
+                session = self._opened(key, answer, first)
+                session.targets[target] = None
+                self._sessions.put(key, session)
                 return
             state.offers += 1
             if state.offers >= _CREDIT:
@@ -140,10 +150,21 @@ class Client:
             self._switch_off(origin)
             return True
 
+    def learn(self, session: Lanes, target: str) -> None:
+        """A target has answered in a session: what is coded with it can be sent there."""
+        with self._lock:
+            session.targets[target] = None
+            if len(session.targets) > _MAX_TARGETS:
+                del session.targets[next(iter(session.targets))]
+
     def forget(self, session: Lanes) -> None:
         """Forget a session, so that the next request offers a new one."""
         with self._lock:
             self._sessions.drop(session.owner, session)
+
+    def _session(self, key: bytes, target: str) -> Lanes | None:
+        """The session of a target alone, or else that of the origin."""
+        return self._sessions.get(_key_of(key, target)) or self._sessions.get(key)
 
     def _state(self, origin: str) -> _Origin:
         state = self._origins.get(origin)
@@ -176,11 +197,14 @@ class Exchange:
         target: str,
     ) -> None:
         self._client, self._origin, self._key = client, origin, key
-        self._headers, self._body, self._target = headers, body, target
+        self._headers, self._body = headers, body
+        # A hash takes the same memory for every path.
+        self._target = hashlib.sha256(target.encode("utf-8", "surrogateescape")).hexdigest()
         self.weight = len(body or b"")
         """The bytes that its work depends on."""
         self._may_code = True
         self._refused_once = self._offering = self._coded = self._whole = False
+        self._known = False
         self._held: tuple[Lanes, int] | None = None
         self._lane = Lane()
         self._answer = Header()
@@ -193,11 +217,12 @@ class Exchange:
         self._coded = coded is not None
         self._sent += len((self._body or b"") if coded is None else coded)
         if self._held is None:
-            self._offering = self._client.offer(self._key, self._origin)
+            self._offering = self._client.offer(self._key, self._origin, self._target)
             return str(Header(offer=self._offering)), None
         session, number = self._held
         lane = self._lane
         header = Header(
+            offer=not self._known,
             session=session.id,
             size=session.told_size,
             lane=number,
@@ -220,7 +245,11 @@ class Exchange:
         session, number = self._held
         lane = self._lane = session.lanes[number]
         lane.seq += 1
-        if body is None:
+        # Another application may be behind another path: it would take the coded body for its own.
+        self._known = self._target in session.targets
+        if not self._known:
+            self._reason = "no-session"
+        if body is None or not self._known:
             return None
         options = self._client.options
         self._reason = options.why_plain(self._headers, len(body), session.limit)
@@ -240,7 +269,7 @@ class Exchange:
                 unknown = status >= 400 and not answer.session
                 self._offering = False
                 first = self._first(answer)
-                self._client.offered(self._key, self._origin, None if unknown else answer, first)
+                self._offered(self._key, None if unknown else answer, first)
             return self._over()
         if self._coded:
             if answer.refused:
@@ -249,10 +278,17 @@ class Exchange:
                 return self._lost(status, headers)
             self._client.accepted(self._origin)
         elif answer.session:
-            # The server has lost the session, and answered nevertheless, with a new one.
-            self._client.offered(self._key, self._origin, answer, self._first(answer))
+            # The server has lost the session, or it is another server: it answered with a new one.
+            session, _ = self._held
+            key = session.owner if self._known else _key_of(self._key, self._target)
+            self._offered(key, answer, self._first(answer))
             return self._over()
+        elif not self._known and answer.seq == self._lane.seq:
+            self._client.learn(self._held[0], self._target)
         return "coded" if answer.coded or is_coded(headers) else self._over()
+
+    def _offered(self, key: bytes, answer: Header | None, first: Lane | None = None) -> None:
+        self._client.offered(key, self._origin, self._target, answer, first)
 
     def _first(self, answer: Header) -> Lane | None:
         """A lane that begins with the body of this request, which was plain and the server kept."""
@@ -319,7 +355,7 @@ class Exchange:
     def close(self) -> None:
         """Free the lane. If the exchange is not over, the lane begins anew."""
         if self._offering:
-            self._client.offered(self._key, self._origin, None)
+            self._offered(self._key, None)
             self._offering = False
         self._release(whole=self._whole)
 
@@ -327,6 +363,11 @@ class Exchange:
         if self._held is not None:
             self._client.release(*self._held, whole=whole)
             self._held = None
+
+
+def _key_of(key: bytes, target: str) -> bytes:
+    """The key of a session that one target has for itself."""
+    return key + target.encode()
 
 
 def _best(lanes: list[Lane], body: bytes, target: str) -> int | None:

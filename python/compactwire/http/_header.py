@@ -1,7 +1,7 @@
 """The header `Compactwire`, by which client and server agree on a session.
 
     client   offer
-             session=ID[; size=65536]; lane=0; seq=7[; got=6][; new][; coded]
+             [offer; ]session=ID[; size=65536]; lane=0; seq=7[; got=6][; new][; coded]
     server   session=ID; lanes=4; size=16777216[; kept]
              seq=7[; coded][; new]
              refused=WORD
@@ -10,7 +10,8 @@
 continues nothing, so that its receiver begins anew. `seq` numbers the requests of a lane, and `got`
 is the number of the last coded answer that the client could read. `size` is the largest body in
 bytes: a client names its own if that is smaller. `kept` says that lane 0 begins with the body of
-this request, although that body was plain.
+this request, although that body was plain. `offer` beside a session asks whether it is read at this
+path too: the server then answers with `seq` in any case.
 """
 
 from __future__ import annotations

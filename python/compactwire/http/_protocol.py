@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .._core import Session
 from ..errors import InvalidFormat, OptionError
@@ -201,13 +201,15 @@ class Lanes:
 
     id: str
     owner: bytes
-    """A digest of the user's credentials."""
+    """A digest of the user's credentials; the key in the table of a client."""
     limit: int
     """The largest body that both sides accept."""
     lanes: list[Lane]
     told_size: int = 0
     """The size that a client tells the server; 0 if the server's limit holds."""
     uses: int = 0
+    targets: dict[str, None] = field(default_factory=dict)
+    """Where a client knows that the session is read; the oldest is first."""
 
     @property
     def size(self) -> int:

@@ -198,7 +198,8 @@ class Turn:
     def plain(self, status: int, headers: Headers) -> Headers:
         """The headers of an answer whose body stays as it is."""
         headers = without(headers, NAME)
-        if self._accepted:
+        asked = self._lane is not None and self._header.offer
+        if self._accepted or asked:
             return _marked(headers, Header(seq=self._header.seq))
         # A user that the application rejects gets no session, and so takes no memory.
         if not self.wants or status >= 400:
