@@ -157,10 +157,10 @@ class Client:
             if len(session.targets) > _MAX_TARGETS:
                 del session.targets[next(iter(session.targets))]
 
-    def forget(self, session: Lanes) -> None:
-        """Forget a session, so that the next request offers a new one."""
+    def forget(self, session: Lanes) -> bool:
+        """Forget a session, so that the next request offers a new one; whether it was known."""
         with self._lock:
-            self._sessions.drop(session.owner, session)
+            return self._sessions.drop(session.owner, session)
 
     def _session(self, key: bytes, target: str) -> Lanes | None:
         """The session of a target alone, or else that of the origin."""
@@ -306,24 +306,28 @@ class Exchange:
         """The application has not seen the request: send it again, coded if that may help."""
         assert self._held is not None
         session, number = self._held
-        enough = self._client.failed(self._origin)
-        if status == 409 and not self._refused_once and not enough:
+        if status != 409:
+            self._end(session)
+        elif not self._client.failed(self._origin) and not self._refused_once:
             self._refused_once = True
             self._client.restart(session, number)
             return "again"
-        if status != 409:
-            self._client.forget(session)
         return self._again_plain()
 
     def _lost(self, status: int, headers: Headers) -> Step:
         """The answer is not of a server that knows the session."""
         assert self._held is not None
-        self._client.forget(self._held[0])
+        # An application that succeeds may have taken the coded body for its own.
+        for_long = status < 400 or status in _NOT_UNDERSTOOD
+        self._end(self._held[0], cost=_CREDIT if for_long else 1)
         if status in _NOT_UNDERSTOOD:
-            self._client.failed(self._origin, cost=_CREDIT)
             return self._again_plain()
-        self._client.failed(self._origin)
         return "coded" if self._answer.coded or is_coded(headers) else self._over()
+
+    def _end(self, session: Lanes, *, cost: int = 1) -> None:
+        """Forget a session. Requests that were under way together count as one."""
+        if self._client.forget(session) or cost == _CREDIT:
+            self._client.failed(self._origin, cost=cost)
 
     def _again_plain(self) -> Step:
         self._release(whole=False)
