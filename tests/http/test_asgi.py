@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from compactwire.errors import OptionError
 from compactwire.http import CompactASGI, compact_transport
 from compactwire.http._threads import run
 from compactwire.savings import Saving
-from tests.http import body
+from tests.http import Clock, body
 
 Message = dict[str, Any]
 Pairs = list[tuple[bytes, bytes]]
@@ -67,6 +69,11 @@ def call(app: Any, headers: Pairs, *parts: bytes, **scope: Any) -> list[Message]
     given = {"type": "http", "method": "POST", "headers": headers, **scope}
     asyncio.run(app(given, receive, send))
     return sent
+
+
+async def never() -> Message:
+    """The application does not ask for its body."""
+    raise AssertionError
 
 
 def said(messages: list[Message]) -> bytes:
@@ -207,33 +214,58 @@ def test_an_answer_is_coded_or_as_it_was(messages: list[Message], coded: bool) -
     assert sent[-1].get("more_body") == messages[-1].get("more_body")
 
 
-def passed_on(*messages: Message) -> list[int]:
-    """How many messages the client has after each one that the application sends."""
+def passed_on(
+    *messages: Message, pauses: Sequence[float] = (), sent: list[Message] | None = None
+) -> list[int]:
+    """How many messages the client has after each one that the application sends.
+
+    The application pauses before each of its messages, and the client's are put in `sent`.
+    """
+    clock = Clock()
     app = CompactASGI(App(*whole(b"")))
     session = opened(app)
-    sent: list[Message] = []
+    app._server.options = replace(app._server.options, clock=clock)
+    received = [] if sent is None else sent
     counts: list[int] = []
 
     async def answer(scope: Message, receive: Any, send: Any) -> None:
-        for message in messages:
+        for message, pause in zip(messages, pauses or [0.0] * len(messages), strict=True):
+            clock.now += pause
             await send(message)
-            counts.append(len(sent))
-
-    async def receive() -> Message:
-        raise AssertionError("the application reads no body")
+            counts.append(len(received))
 
     async def send(message: Message) -> None:
-        sent.append(message)
+        received.append(message)
 
     app._app = answer
     headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
-    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, receive, send))
+    asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, never, send))
     return counts
 
 
 def test_an_event_stream_is_not_held_back() -> None:
     stream = start((b"content-type", b"text/event-stream"))
     assert passed_on(stream, part(b"1", more=True)) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("pauses", "sent_after"),
+    [
+        ([0.04, 0.0, 0.0], [0, 0, 0, 2]),
+        ([0.06, 0.0, 0.0], [0, 2, 3, 4]),
+        ([0.0, 0.06, 0.0], [0, 0, 2, 3]),
+        ([0.0, 0.0, 9.0], [0, 0, 0, 2]),
+    ],
+)
+def test_an_answer_that_is_made_slowly_is_not_held_back(
+    pauses: list[float], sent_after: list[int]
+) -> None:
+    parts = (part(TEXT[:9], more=True), part(TEXT[9:99], more=True), part(TEXT[99:]))
+    sent: list[Message] = []
+    assert passed_on(start(LENGTH), *parts, pauses=[0.0, *pauses], sent=sent) == sent_after
+    assert bool(said(sent)) == (len(sent) == 2)
+    if not said(sent):
+        assert b"".join(message["body"] for message in sent[1:]) == TEXT
 
 
 def test_an_answer_that_is_longer_than_it_says_is_not_held_back() -> None:

@@ -12,6 +12,9 @@ from ._threads import run
 if TYPE_CHECKING:
     from ..savings import Saving
 
+# How long an answer that comes in parts is held back. A client waits only so long for each part.
+_PATIENCE_S = 0.05
+
 # The names of ASGI.
 _Message = Any
 _Receive = Callable[[], Any]
@@ -109,7 +112,7 @@ class CompactASGI:
             kept = _Kept(receive)
             receive, turn.first = kept.receive, kept.body
         scope = {**scope, "headers": _raw(turn.request_headers(size))}
-        answer = _Answer(turn, send)
+        answer = _Answer(turn, send, self._server.options.clock)
         await self._app(scope, receive, answer.send)
         await answer.flush()
 
@@ -154,10 +157,11 @@ class _Kept:
 
 
 class _Answer:
-    """Holds an answer back until its body is known, if it may be coded."""
+    """Holds an answer back until its body is known, if it may be coded and is made at once."""
 
-    def __init__(self, turn: Turn, send: _Send) -> None:
-        self._turn, self._send = turn, send
+    def __init__(self, turn: Turn, send: _Send, clock: Callable[[], float]) -> None:
+        self._turn, self._send, self._clock = turn, send, clock
+        self._until = 0.0
         self._start: _Message = None
         self._left = 0
         self._parts: list[bytes] = []
@@ -178,6 +182,7 @@ class _Answer:
         if self._turn.may_code(start["status"], headers) and not start.get("trailers"):
             self._start = start
             self._left = length_of(headers) or 0
+            self._until = self._clock() + _PATIENCE_S
             return
         headers = self._turn.plain(start["status"], headers)
         await self._send({**start, "headers": _raw(headers)})
@@ -188,10 +193,11 @@ class _Answer:
             self._parts.append(part)
         self._left -= len(part)
         more = message.get("more_body", False)
-        if more and self._left >= 0:
+        late = more and self._clock() > self._until
+        if more and self._left >= 0 and not late:
             return
-        if self._left:
-            # Its length is not the declared one: the ASGI server reports that.
+        if self._left or late:
+            # If its length is not the declared one, the ASGI server reports that.
             await self.flush(more=more)
             return
         start, self._start = self._start, None
@@ -209,7 +215,7 @@ class _Answer:
         start, self._start = self._start, None
         headers = self._turn.plain(start["status"], _text(start["headers"]))
         await self._send({**start, "headers": _raw(headers)})
-        body = b"".join(self._parts)
+        body, self._parts = b"".join(self._parts), []
         if body or not more:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
