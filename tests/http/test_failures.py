@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 from typing import Any
 
@@ -301,8 +302,27 @@ def test_an_answer_that_cannot_be_read_is_an_error_and_not_another_body(lie: Any
     with pytest.raises(CompactWireError):
         wire.post(body(2), after=lie)
     assert wire.seen[-1] == body(2)
-    wire.post(body(3))
-    assert wire.post(body(4)) == body(4)
+    # It fails once, not for each request.
+    for turns in (3, 4):
+        assert wire.post(body(turns)) == body(turns)
+    assert [sent.said for sent in wire.sent[3:]] == [""] * 2
+
+
+@pytest.mark.parametrize("encoding", ["x-compactwire, gzip", "gzip"])
+def test_an_answer_that_was_compressed_again_is_an_error_that_says_so(encoding: str) -> None:
+    wire = Wire().opened()
+
+    def compress(sent: Sent) -> None:
+        if "coded" in sent.answered:
+            sent.answer = gzip.compress(sent.answer)
+            sent.answer_headers = [
+                (name, encoding if name == "content-encoding" else value)
+                for name, value in sent.answer_headers
+            ]
+
+    with pytest.raises(CompactWireError, match=f"Content-Encoding is '{encoding}'"):
+        wire.post(body(1), after=compress)
+    assert wire.post(body(2), after=compress) == body(2)
 
 
 def test_a_proxy_that_strips_headers_of_requests() -> None:

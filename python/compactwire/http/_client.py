@@ -6,8 +6,8 @@ import hashlib
 import threading
 from typing import Literal
 
-from ..errors import InvalidFormat
-from ._header import NAME, Header, read
+from ..errors import CompactWireError, InvalidFormat
+from ._header import CODING, NAME, Header, read
 from ._protocol import MAX_KEPT, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
 from ._table import Table
 
@@ -208,6 +208,7 @@ class Exchange:
         self._held: tuple[Lanes, int] | None = None
         self._lane = Lane()
         self._answer = Header()
+        self._encoding = ""
         self._sent = 0
         self._reason = ""
 
@@ -263,6 +264,8 @@ class Exchange:
     def answered(self, status: int, headers: Headers) -> Step:
         """What follows an answer with this status and these headers."""
         answer = self._answer = read(values(headers, NAME)) or Header()
+        # Missing is no matter: the header of a coded answer says that it is coded.
+        self._encoding = "" if is_coded(headers) else ", ".join(values(headers, "content-encoding"))
         if self._held is None:
             if self._offering:
                 # An error can be of a gateway: it does not show whether the server has sessions.
@@ -336,13 +339,25 @@ class Exchange:
         return "again"
 
     def decode(self, coded: bytes) -> bytes:
-        """The body of a coded answer. Raises a `CompactWireError` if it cannot be read."""
+        """The body of a coded answer. Raises a `CompactWireError` if it cannot be read.
+
+        The application has acted on the request: no more answers of this server are risked.
+        """
         lane, answer = self._lane, self._answer
-        if answer.seq != lane.seq:
-            raise InvalidFormat("the answer is coded, but not for this request")
-        answers = None if answer.new else lane.answers
-        answers = answers or self._client.options.session()
-        body = body_of(answers, coded)
+        try:
+            if answer.seq != lane.seq:
+                raise InvalidFormat("the answer is coded, but not for this request")
+            if self._encoding:
+                raise InvalidFormat(
+                    f"its Content-Encoding is {self._encoding!r}, not {CODING!r}: something "
+                    "between client and server has compressed it again"
+                )
+            answers = None if answer.new else lane.answers
+            answers = answers or self._client.options.session()
+            body = body_of(answers, coded)
+        except CompactWireError:
+            self._client.failed(self._origin, cost=_CREDIT)
+            raise
         lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
         self._client.accepted(self._origin)
         self._over()
