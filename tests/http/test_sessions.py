@@ -180,10 +180,15 @@ def test_owners_are_told_apart_by_each_value() -> None:
         ({"on_saving": 1}, TypeError),
         ({"credentials": "cookie"}, TypeError),
         ({"credentials": [b"cookie"]}, TypeError),
+        ({"credentials": None}, TypeError),
+        ({"credentials": ["a b"]}, OptionError),
+        ({"credentials": ["X-User\r\n"]}, OptionError),
+        ({"credentials": ["é"]}, OptionError),
+        ({"credentials": [""]}, OptionError),
     ],
 )
 def test_options_are_checked(changed: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error, match=f"^{next(iter(changed))} must"):
         options(**changed)
 
 

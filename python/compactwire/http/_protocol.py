@@ -11,6 +11,7 @@ has read, because an answer cannot be sent again.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ _SEALED = (
     *("content-encoding", "content-range", "digest", "content-digest", "repr-digest"),
     *("content-md5", "signature", "signature-input", "x-amz-content-sha256"),
 )
+# A token of RFC 9110.
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 Headers = list[tuple[str, str]]
 """Names in lower case, and values."""
@@ -63,9 +66,6 @@ class Options:
             raise OptionError("idle_s must be more than 0", option="idle_s")
         if self.on_saving is not None and not callable(self.on_saving):
             raise TypeError(f"on_saving must be callable, not {type(self.on_saving).__name__}")
-        if isinstance(self.credentials, str | bytes):
-            kind = type(self.credentials).__name__
-            raise TypeError(f"credentials must be a list of names of headers, not {kind}")
         object.__setattr__(self, "credentials", _names(self.credentials))
 
     def session(self) -> Session:
@@ -125,10 +125,19 @@ class Options:
 
 
 def _names(credentials: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(credentials, str | bytes) or not isinstance(credentials, Iterable):
+        kind = type(credentials).__name__
+        raise TypeError(f"credentials must be a list of names of headers, not {kind}")
     names = tuple(credentials)
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"credentials must hold str, not {type(name).__name__}")
+        # No request could have it: users would share a session unnoticed.
+        if not _NAME.fullmatch(name):
+            raise OptionError(
+                f"credentials must hold names of headers, and {name!r} is none",
+                option="credentials",
+            )
     return tuple(sorted({name.lower() for name in names}))
 
 
