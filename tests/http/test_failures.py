@@ -175,6 +175,32 @@ def test_a_restart_under_many_requests_is_one_refusal(count: int) -> None:
     assert "coded" in wire.sent[-1].said
 
 
+def test_a_restart_under_many_users_is_one_refusal() -> None:
+    wire = Wire()
+    users = [("cookie", str(number)) for number in range(9)]
+    for turns in (1, 2):
+        for user in users:
+            wire.post(body(turns), user)
+    wire.server = Server(options(), 4)
+    for turns in (3, 4):
+        for user in users:
+            wire.post(body(turns), user)
+    assert [sent.status for sent in wire.sent].count(410) == 9
+    assert all("coded" in sent.said for sent in wire.sent[-9:])
+
+
+def test_a_server_that_forgets_each_session_is_sent_plain_bodies() -> None:
+    wire = Wire().opened()
+
+    def forget(sent: Sent) -> None:
+        wire.server = Server(options(), 4)
+
+    for turns in range(1, 20):
+        wire.post(body(turns), before=forget)
+    assert [sent.status for sent in wire.sent].count(410) == 3
+    assert [sent.said for sent in wire.sent[-9:]] == [""] * 9
+
+
 @pytest.mark.parametrize(
     ("change", "statuses"),
     [

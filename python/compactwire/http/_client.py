@@ -33,8 +33,10 @@ class _Origin:
 
     size = 0
 
-    def __init__(self, off_until: float = 0.0) -> None:
+    def __init__(self, off_until: float = 0.0, ended: int = 0) -> None:
         self.offers, self.unused, self.credit, self.off_until = 0, 0, _CREDIT, off_until
+        self.ended = ended
+        """How many sessions there were when the end of one was last counted."""
 
 
 class Client:
@@ -44,6 +46,7 @@ class Client:
         self.options = options
         self._lock = threading.Lock()
         self._offering: set[bytes] = set()
+        self._count = 0
         self._sessions: Table[bytes, Lanes] = Table(
             most=options.max_sessions,
             idle_s=options.idle_s,
@@ -132,7 +135,8 @@ class Client:
             lanes[0] = first
         limit = min(self.options.max_size, answer.size or self.options.max_size)
         told = 0 if limit == answer.size else limit
-        return Lanes(answer.session, key, limit, lanes, told_size=told, uses=1)
+        self._count += 1
+        return Lanes(answer.session, key, limit, lanes, told_size=told, uses=1, number=self._count)
 
     def accepted(self, origin: str) -> None:
         """Something was coded with the session, and accepted."""
@@ -143,12 +147,20 @@ class Client:
     def failed(self, origin: str, *, cost: int = 1) -> bool:
         """Count a coded request that was not accepted; whether coding is now switched off."""
         with self._lock:
+            return self._failed(origin, cost)
+
+    def end(self, session: Lanes, origin: str, *, cost: int = 1) -> None:
+        """Forget a session that the server does not have; the next request offers a new one.
+
+        A restart ends all sessions, each in several requests, and counts once: sessions that were
+        older than another one's end count only if the cost is the whole credit.
+        """
+        with self._lock:
+            self._sessions.drop(session.owner, session)
             state = self._state(origin)
-            state.credit -= cost
-            if state.credit > 0:
-                return False
-            self._switch_off(origin)
-            return True
+            if session.number > state.ended or cost == _CREDIT:
+                state.ended = self._count
+                self._failed(origin, cost)
 
     def learn(self, session: Lanes, target: str) -> None:
         """A target has answered in a session: what is coded with it can be sent there."""
@@ -157,14 +169,17 @@ class Client:
             if len(session.targets) > _MAX_TARGETS:
                 del session.targets[next(iter(session.targets))]
 
-    def forget(self, session: Lanes) -> bool:
-        """Forget a session, so that the next request offers a new one; whether it was known."""
-        with self._lock:
-            return self._sessions.drop(session.owner, session)
-
     def _session(self, key: bytes, target: str) -> Lanes | None:
         """The session of a target alone, or else that of the origin."""
         return self._sessions.get(_key_of(key, target)) or self._sessions.get(key)
+
+    def _failed(self, origin: str, cost: int) -> bool:
+        state = self._state(origin)
+        state.credit -= cost
+        if state.credit > 0:
+            return False
+        self._switch_off(origin)
+        return True
 
     def _state(self, origin: str) -> _Origin:
         state = self._origins.get(origin)
@@ -177,7 +192,8 @@ class Client:
         return self._state(origin).off_until > self.options.clock()
 
     def _switch_off(self, origin: str) -> None:
-        self._origins.put(origin, _Origin(self.options.clock() + self.options.idle_s))
+        until = self.options.clock() + self.options.idle_s
+        self._origins.put(origin, _Origin(until, self._count))
 
 
 class Exchange:
@@ -310,7 +326,7 @@ class Exchange:
         assert self._held is not None
         session, number = self._held
         if status != 409:
-            self._end(session)
+            self._client.end(session, self._origin)
         elif not self._client.failed(self._origin) and not self._refused_once:
             self._refused_once = True
             self._client.restart(session, number)
@@ -322,15 +338,10 @@ class Exchange:
         assert self._held is not None
         # An application that succeeds may have taken the coded body for its own.
         for_long = status < 400 or status in _NOT_UNDERSTOOD
-        self._end(self._held[0], cost=_CREDIT if for_long else 1)
+        self._client.end(self._held[0], self._origin, cost=_CREDIT if for_long else 1)
         if status in _NOT_UNDERSTOOD:
             return self._again_plain()
         return "coded" if self._answer.coded or is_coded(headers) else self._over()
-
-    def _end(self, session: Lanes, *, cost: int = 1) -> None:
-        """Forget a session. Requests that were under way together count as one."""
-        if self._client.forget(session) or cost == _CREDIT:
-            self._client.failed(self._origin, cost=cost)
 
     def _again_plain(self) -> Step:
         self._release(whole=False)

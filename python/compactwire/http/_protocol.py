@@ -217,6 +217,8 @@ class Lanes:
     told_size: int = 0
     """The size that a client tells the server; 0 if the server's limit holds."""
     uses: int = 0
+    number: int = 0
+    """How many sessions a client had opened with it."""
     targets: dict[str, None] = field(default_factory=dict)
     """Where a client knows that the session is read; the oldest is first."""
 

@@ -55,12 +55,10 @@ class Table(Generic[_Key, _Value]):
         if self._is(key, value):
             self.put(key, value)
 
-    def drop(self, key: _Key, value: _Value) -> bool:
-        """Forget a value, unless the key has another one by now; whether it was there."""
-        known = self._is(key, value)
-        if known:
+    def drop(self, key: _Key, value: _Value) -> None:
+        """Forget a value, unless the key has another one by now."""
+        if self._is(key, value):
             self._remove(key)
-        return known
 
     def _is(self, key: _Key, value: _Value) -> bool:
         return key in self._kept and self._kept[key][2] is value
