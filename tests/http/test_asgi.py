@@ -77,7 +77,8 @@ async def never() -> Message:
 
 
 def said(messages: list[Message]) -> bytes:
-    return dict(messages[0]["headers"]).get(b"compactwire", b"")
+    headers: Pairs = messages[0]["headers"]
+    return dict(headers).get(b"compactwire", b"")
 
 
 def opened(app: Any) -> bytes:

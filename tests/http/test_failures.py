@@ -141,7 +141,7 @@ def test_an_answer_of_a_stranger_is_passed_on_and_ends_the_session(status: int) 
 
 @pytest.mark.parametrize("status", [200, 201, 303])
 def test_after_a_stranger_that_took_a_coded_body_all_bodies_are_plain(status: int) -> None:
-    """Such as one of several processes that still runs without `CompactASGI`."""
+    """One of several processes may still run without `CompactASGI`."""
     wire = Wire().opened()
 
     def other(sent: Sent) -> None:

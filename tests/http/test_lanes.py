@@ -21,7 +21,7 @@ def test_each_conversation_keeps_its_lane() -> None:
 
 
 def test_a_body_with_a_number_at_its_beginning_keeps_its_lane() -> None:
-    """Such as the id of JSON-RPC: what is the same has another place in each body."""
+    """The id of JSON-RPC grows, and then the rest of the body moves."""
     wire = Wire(answer=lambda _: b"").opened()
     for turns in range(1, 40):
         wire.post(b'{"id":%d,"params":%s}' % (10**turns, body(turns * 5)))

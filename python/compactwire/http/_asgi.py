@@ -25,8 +25,9 @@ class CompactASGI:
     """An ASGI application that reads and writes bodies as differences from earlier ones.
 
     Clients without `compact_transport` get plain HTTP. The application gets every body byte for
-    byte, with the headers that a plain request would have. Sessions are in the memory of this
-    process: see `docs/http.md` for servers of several processes.
+    byte, with the headers that a plain request would have. Place it inside any middleware that
+    compresses answers, because compressed answers stay as they are. Sessions are in the memory of
+    this process: see `docs/http.md` for servers of several processes.
 
     Parameters
     ----------
