@@ -73,7 +73,7 @@ class Network(RuleBasedStateMachine):
 
     @rule(content=BODIES, user=USERS)
     def post_to_another_application(self, content: bytes, user: str) -> None:
-        """It is behind another path of the same origin, and knows nothing of sessions."""
+        """It has another path of the same origin, and knows nothing of sessions."""
         server, self.wire.server = self.wire.server, None
         self.arrives(content, user, method="OTHER")
         self.wire.server = server

@@ -262,7 +262,7 @@ class Exchange:
         session, number = self._held
         lane = self._lane = session.lanes[number]
         lane.seq += 1
-        # Another application may be behind another path: it would take the coded body for its own.
+        # Another path may lead to another application, which would take the coded body for its own.
         self._known = self._target in session.targets
         if not self._known:
             self._reason = "no-session"
