@@ -270,9 +270,9 @@ GARBAGE = [
     b"null",
     b"[" * 100_000,
     b'{"a":' * 100_000,
-    b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]',
     b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}',
-    b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":"\\ud800"}}',
+    b'{"jsonrpc":"1.0","id":7,"result":{}}',
+    b'{"jsonrpc":"1.0","id":7.5,"method":"ping"}',
 ]
 
 
@@ -285,6 +285,24 @@ def test_lines_that_are_no_messages_are_passed_over() -> None:
         f"compactwire: the host sent a line of {len(line) + 1:,} bytes that is no JSON-RPC message"
         for line in GARBAGE
     ]
+
+
+UNREADABLE = [
+    b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x","arguments":"\\ud800"}}',
+    b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"a":"\xff"}}',
+    b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":[1]}',
+    b'{"jsonrpc":"1.0","id":%d,"method":"ping"}',
+    b'[{"jsonrpc":"2.0","id":%d,"method":"ping"}]',
+]
+
+
+def test_requests_that_cannot_be_read_are_answered_with_an_error() -> None:
+    data = b"".join(line % n + b"\n" for n, line in enumerate(UNREADABLE, 1))
+    code, answers, error = served(lines(*BEGIN) + data + lines(call(9, text="a")))
+    assert code == 0
+    assert set(answers) == {0, 1, 2, 3, 4, 5, 9}
+    assert {answers[n]["error"]["code"] for n in range(1, 6)} == {-32600}
+    assert len(error.splitlines()) == len(UNREADABLE)
 
 
 def test_requests_that_make_no_sense_are_answered_with_an_error() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from .._core import __version__
 from ._definitions import ToolError
 from ._host import STDIN, STDOUT, TooLongError, lines, prepare, write
+from ._messages import each, id_key, parsed
 from ._toolbox import Toolbox
 
 try:
@@ -47,6 +48,11 @@ _MAX_OPEN, _MAX_OPEN_BYTES = 128, 16 << 20
 # Seconds for open requests to be answered after the host closed its side.
 _GRACE = 5.0
 _POLL = 0.01
+
+_UNREADABLE = (
+    "this line is no request of the Model Context Protocol; a lone surrogate or bytes that are"
+    " no UTF-8 may be in it"
+)
 
 
 def make_server(roots: Roots) -> Any:
@@ -129,9 +135,11 @@ class _Connection:
         try:
             for line in lines(STDIN, _MAX_MESSAGE):
                 message = self._parsed(line)
-                if message is not None:
-                    passed = self._pass_on(message, len(line), to_server)
-                    asyncio.run_coroutine_threadsafe(passed, loop).result()
+                if message is None:
+                    done = self._refuse(_requests(line), len(line))
+                else:
+                    done = self._pass_on(message, len(line), to_server)
+                asyncio.run_coroutine_threadsafe(done, loop).result()
         except TooLongError:
             self._failed = True
             self._warn(f"the host sent a message of more than {_MAX_MESSAGE:,} bytes")
@@ -155,13 +163,24 @@ class _Connection:
 
     async def _pass_on(self, message: Any, size: int, to_server: Any) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            while self._busy():
-                await anyio.sleep(_POLL)
-            self._open[str(message.id)] = size
+            await self._opened(message.id, size)
         elif getattr(message, "method", None) == "notifications/cancelled":
             # A request that is cancelled is not answered.
             self._open.pop(str((message.params or {}).get("requestId")), None)
         await to_server.send(SessionMessage(message))
+
+    async def _refuse(self, ids: list[Any], size: int) -> None:
+        """Answer requests that cannot be read: otherwise the host would wait for them."""
+        error = types.ErrorData(code=types.INVALID_REQUEST, message=_UNREADABLE)
+        for identity in ids:
+            await self._opened(identity, size)
+            self._said.put(types.JSONRPCError(jsonrpc="2.0", id=identity, error=error))
+
+    async def _opened(self, identity: Any, size: int) -> None:
+        """Count a request as open, once there is room for it."""
+        while self._busy():
+            await anyio.sleep(_POLL)
+        self._open[str(identity)] = size
 
     def _busy(self) -> bool:
         # A copy, because another thread takes out what is answered.
@@ -194,3 +213,12 @@ class _Connection:
                     loop.call_soon_threadsafe(cancel)
                 return
             self._open.pop(str(getattr(said, "id", None)), None)
+
+
+def _requests(line: bytes) -> list[Any]:
+    """The ids of the requests in a line that the SDK cannot read."""
+    return [
+        one["id"]
+        for one in each(parsed(line))
+        if isinstance(one.get("method"), str) and id_key(one.get("id")) is not None
+    ]
