@@ -117,6 +117,20 @@ def test_overwrite_is_an_option(folder: Path) -> None:
     assert (folder / "rows.json").read_text(encoding="utf-8") == "[1]"
 
 
+def test_a_root_whose_name_is_not_unicode_is_named_in_the_instructions(tmp_path: Path) -> None:
+    strange = tmp_path / os.fsdecode(b"a\xff\nb")
+    try:
+        strange.mkdir()
+    except OSError:
+        pytest.skip("NOT RUN: the file system takes only names in Unicode")
+
+    async def use(client: Any) -> None:
+        assert client.instructions.isprintable()
+        assert str(tmp_path) in client.instructions
+
+    with_client(over_stdio("--root", str(strange)), "legacy", use)
+
+
 @either_era
 def test_errors_are_results(mode: str, roots: Roots) -> None:
     calls: list[tuple[str, Any]] = [

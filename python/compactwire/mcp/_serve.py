@@ -16,6 +16,7 @@ import threading
 from typing import Any
 
 from .._core import __version__
+from .._texts import one_line
 from ._definitions import ToolError
 from ._host import STDIN, STDOUT, TooLongError, lines, prepare, write
 from ._messages import each, id_key, parsed
@@ -98,7 +99,8 @@ def serve_stdio(roots: Roots, warn: Callable[[str], object]) -> int:
 def _instructions(roots: Roots) -> str:
     if not roots.paths:
         return "No file can be used: the server runs without --root. Pass `text`."
-    first, *more = roots.paths
+    # The name of a folder may have bytes that are not UTF-8, which no message can carry.
+    first, *more = map(one_line, roots.paths)
     others = f" Other folders: {', '.join(more)}." if more else ""
     return f"Paths are relative to {first}, or absolute below it.{others}"
 
