@@ -330,10 +330,23 @@ def test_without_a_root_the_message_says_how_to_get_one() -> None:
     assert "--root" in refused(Roots().write, "a.json", b"x")
 
 
-def test_a_root_must_be_a_folder(place: Place) -> None:
-    for path in (place.root / "a.json", place.root / "none"):
-        with pytest.raises(OSError, match=r"a root must be a folder|No such file"):
-            Roots([str(path)])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.json", "a root must be a folder"),
+        ("none", "no such file or directory"),
+        ("", "a root must be a folder"),
+    ],
+)
+def test_a_root_must_be_a_folder(name: str, message: str, place: Place) -> None:
+    path = str(place.root / name) if name else ""
+    with pytest.raises(OSError, match=f"^--root '.*{name}': {message}$"):
+        Roots([str(place.root), path])
+
+
+def test_a_root_that_is_named_twice_is_one(place: Place) -> None:
+    root = str(place.root)
+    assert Roots([root, f"{root}/.", root]).paths == (root,)
 
 
 @POSIX

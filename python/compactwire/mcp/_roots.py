@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import stat
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from .._texts import one_line, short_line
 from ._folder import READ, REPLACE, open_root, path_of, walk, write
@@ -59,10 +59,14 @@ class Roots:
         self._overwrite = overwrite
         self._roots: list[Folder] = []
         for path in paths:
-            real = os.path.realpath(path, strict=True)
-            if not os.path.isdir(real):  # noqa: PTH112
-                raise NotADirectoryError(errno.ENOTDIR, "a root must be a folder", path)
-            self._roots.append(open_root(real))
+            try:
+                real = _resolved(path)
+                if real not in self.paths:
+                    self._roots.append(open_root(real))
+            except OSError as error:
+                self.close()
+                said = error.strerror or str(error)
+                raise OSError(f"--root {one_line(path)!r}: {said.lower()}") from None
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -195,6 +199,15 @@ class Roots:
                 return root, ["."]
         roots = ", ".join(map(_shown, self.paths))
         raise PathError(f"{argument}: {_shown(path)} is not below a root; the roots are {roots}")
+
+
+def _resolved(path: str) -> str:
+    """The path of a root without links."""
+    # Python takes an empty path, perhaps a variable without a value, for the working folder.
+    real = os.path.realpath(path, strict=True) if path else None
+    if real is None or not Path(real).is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "a root must be a folder")
+    return real
 
 
 def _must_be_regular(found: os.stat_result, shown: str, argument: str) -> None:
