@@ -171,9 +171,15 @@ def test_a_folder_that_becomes_a_link_gets_no_file(
 def test_a_root_that_is_moved_away_is_not_replaced_by_another(place: Place) -> None:
     if not _folder._OPENAT:
         pytest.skip("NOT RUN: the system has no openat")
+    restart = f"Since the server started, {place.root} was deleted, moved or made again"
+    assert restart not in refused(place.roots.read, "none")
+    assert restart not in refused(place.roots.read, "/")
     place.root.rename(place.root.parent / "moved")
+    assert restart in refused(place.roots.read, "none")
     place.outside.rename(place.root)
     assert place.roots.read("a.json") == b"[1]"
+    assert restart in refused(place.roots.read, "none")
+    assert restart in refused(place.roots.read, "/")
 
 
 @POSIX

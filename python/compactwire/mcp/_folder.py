@@ -11,6 +11,7 @@ import errno
 import functools
 import operator
 import os
+from pathlib import Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +83,15 @@ class Folder:
             os.path.realpath(self.path) == self.path and os.path.samestat(found, self.stat(name))
         ):
             raise OSError(errno.ELOOP, "changed while it was opened")
+
+    def in_place(self) -> bool:
+        """Whether the path of this folder still names it; True where the system cannot tell."""
+        if self.descriptor is None:
+            return True
+        try:
+            return os.path.samestat(os.fstat(self.descriptor), Path(self.path).stat())
+        except OSError:
+            return False
 
 
 def open_root(path: str) -> Folder:

@@ -125,7 +125,7 @@ class Roots:
             raise PathError(f"{argument}: {shown} is hidden; name a file without a leading dot")
         if any(one_line(part) != part or (os.name == "nt" and ":" in part) for part in parts):
             raise PathError(f"{argument}: {shown} has control characters; name another file")
-        with _explained(path, argument), walk(root, parts[:-1]) as folder:
+        with self._explained(path, argument), walk(root, parts[:-1]) as folder:
             mode = self._replaced(folder, parts[-1], shown, argument)
             write(folder, parts[-1], data, mode)
 
@@ -148,7 +148,7 @@ class Roots:
         root, parts = self._place(path, argument)
         shown = _shown(path)
         with contextlib.ExitStack() as stack:
-            with _explained(path, argument):
+            with self._explained(path, argument):
                 folder = stack.enter_context(walk(root, parts[:-1]))
                 # Some devices act when they are opened.
                 _must_be_regular(folder.stat(parts[-1]), shown, argument)
@@ -168,7 +168,7 @@ class Roots:
     def _opened_folder(self, path: str, argument: str) -> Iterator[int | None]:
         root, parts = self._place(path, argument)
         with contextlib.ExitStack() as stack:
-            with _explained(path, argument):
+            with self._explained(path, argument):
                 folder = stack.enter_context(walk(root, parts))
             yield folder.descriptor
 
@@ -189,7 +189,7 @@ class Roots:
         """The root that a path lies below, and the names from there, without links."""
         absolute = self._absolute(path, argument)
         # A link that changes meanwhile is an error even here.
-        with _explained(path, argument):
+        with self._explained(path, argument):
             real = os.path.realpath(absolute)
         for root in sorted(self._roots, key=lambda root: -len(root.path)):
             start = os.path.join(root.path, "")  # noqa: PTH118
@@ -198,7 +198,28 @@ class Roots:
             if real == root.path:
                 return root, ["."]
         roots = ", ".join(map(_shown, self.paths))
-        raise PathError(f"{argument}: {_shown(path)} is not below a root; the roots are {roots}")
+        said = f"is not below a root; the roots are {roots}{self._replaced_roots()}"
+        raise PathError(f"{argument}: {_shown(path)} {said}")
+
+    @contextlib.contextmanager
+    def _explained(self, path: str, argument: str) -> Iterator[None]:
+        """Turn an error of the system into one for the caller of a tool."""
+        try:
+            yield
+        except OSError as error:
+            said = _ADVICE.get(error.errno or 0) or (error.strerror or "cannot be used").lower()
+            if isinstance(error, FileNotFoundError):
+                said = "no such file or folder; relative paths begin at the first root"
+                said += self._replaced_roots()
+            raise PathError(f"{argument}: {_shown(path)}: {said}") from None
+
+    def _replaced_roots(self) -> str:
+        """What to do if a root is no longer where it was: the files of a new one are not used."""
+        lost = [_shown(root.path) for root in self._roots if not root.in_place()]
+        if not lost:
+            return ""
+        said = "was deleted, moved or made again: ask the user to restart the server"
+        return f". Since the server started, {', '.join(lost)} {said}"
 
 
 def _resolved(path: str) -> str:
@@ -215,18 +236,6 @@ def _must_be_regular(found: os.stat_result, shown: str, argument: str) -> None:
         raise PathError(f"{argument}: {shown} is a folder; name a file")
     if not stat.S_ISREG(found.st_mode):
         raise PathError(f"{argument}: {shown} is not a regular file, but a device, pipe or link")
-
-
-@contextlib.contextmanager
-def _explained(path: str, argument: str) -> Iterator[None]:
-    """Turn an error of the system into one for the caller of a tool."""
-    try:
-        yield
-    except OSError as error:
-        said = _ADVICE.get(error.errno or 0) or (error.strerror or "cannot be used").lower()
-        if isinstance(error, FileNotFoundError):
-            said = "no such file or folder; relative paths begin at the first root"
-        raise PathError(f"{argument}: {_shown(path)}: {said}") from None
 
 
 def _shown(path: str) -> str:
