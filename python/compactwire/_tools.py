@@ -237,18 +237,18 @@ class ConversationShrinker:
 
 
 def parsed(arguments: object) -> object:
-    """The arguments of a call, which are JSON or a dict; None if they are neither."""
+    """The arguments of a call, which are JSON or a dict; their text if Python cannot read it."""
     if not isinstance(arguments, str):
         return arguments
     try:
         return json.loads(arguments)
     except (ValueError, RecursionError):
-        return None
+        return arguments
 
 
 def patterns(option: str, given: Iterable[str]) -> tuple[str, ...]:
     """The patterns of `include` or `exclude`, checked."""
-    if isinstance(given, str | bytes):
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise TypeError(f"{option} must be a list of patterns, not {type(given).__name__}")
     found = tuple(given)
     for pattern in found:

@@ -86,6 +86,10 @@ def test_files_stay_as_they_are() -> None:
         assert filtered(items)[1] is items[1]
     damaged = {**call("rows"), "arguments": "{"}
     assert filtered([damaged, output(TEXT)])[1] == output(SHORT)
+    # Python reads no int of 4,300 digits.
+    for text in ('{"path": "a.json', f'{{"path": "a.json", "line": {"9" * 5_000}}}'):
+        items = [{**call("rows"), "arguments": text}, output(TEXT)]
+        assert filtered(items)[1] is items[1]
 
 
 def test_an_output_without_its_call_is_shrunk() -> None:

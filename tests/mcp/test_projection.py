@@ -239,6 +239,9 @@ def test_an_invalid_option_is_refused_when_the_projector_is_made() -> None:
         Projector("mcp", min_saving=2.0)
     with pytest.raises(TypeError, match="structured must be a str, not int"):
         Projector("mcp", structured=1)  # type: ignore[arg-type]  # The error is tested.
+    for patterns in ("read_*", None, 1):
+        with pytest.raises(TypeError, match="exclude must be a list of patterns, not "):
+            Projector("mcp", exclude=patterns)  # type: ignore[arg-type]  # The error is tested.
 
 
 @pytest.mark.parametrize(
