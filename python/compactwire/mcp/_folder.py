@@ -48,12 +48,13 @@ class Folder:
         self._at: dict[str, Any] = {} if descriptor is None else {"dir_fd": descriptor}
 
     def _name(self, name: str) -> str:
-        return os.path.join(self.path, name) if self.descriptor is None else name  # noqa: PTH118
+        return str(Path(self.path, name)) if self.descriptor is None else name
 
     def open(self, name: str, flags: int) -> int:
         return os.open(self._name(name), flags, 0o666, **self._at)
 
     def stat(self, name: str) -> os.stat_result:
+        # `Path` knows no descriptor of a folder.
         return os.stat(self._name(name), follow_symlinks=False, **self._at)  # noqa: PTH116
 
     def unlink(self, name: str) -> None:
@@ -75,6 +76,7 @@ class Folder:
                 os.close(self.open(new, _CREATE))
             else:
                 return
+        # `Path` knows no descriptor of a folder.
         os.replace(source, target, **both)  # noqa: PTH105
 
     def check(self, name: str, found: os.stat_result) -> None:
@@ -102,7 +104,7 @@ def open_root(path: str) -> Folder:
 @contextlib.contextmanager
 def walk(root: Folder, parts: list[str]) -> Iterator[Folder]:
     """Open the folder at these names below the root, without following links."""
-    path = os.path.normpath(os.path.join(root.path, *parts))  # noqa: PTH118
+    path = str(Path(root.path, *parts))
     if root.descriptor is None:
         yield Folder(path, None)
         return
@@ -121,7 +123,7 @@ def path_of(descriptor: int) -> str | None:
     """A path of an open file; None where the system has none."""
     path = f"/proc/self/fd/{descriptor}"
     try:
-        same = os.path.samestat(os.stat(path), os.fstat(descriptor))  # noqa: PTH116
+        same = os.path.samestat(Path(path).stat(), os.fstat(descriptor))
     except OSError:
         return None
     return path if same else None

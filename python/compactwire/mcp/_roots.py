@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import stat
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from .._texts import one_line, short_line
 from ._folder import READ, REPLACE, open_root, path_of, walk, write
@@ -183,20 +183,17 @@ class Roots:
             raise PathError(
                 f"{argument}: {_shown(path)!r} is not a path of 1 to {_MAX_PATH:,} characters"
             )
-        return os.path.join(self._roots[0].path, path)  # noqa: PTH118
+        return str(Path(self._roots[0].path, path))
 
     def _place(self, path: str, argument: str) -> tuple[Folder, list[str]]:
         """The root that a path lies below, and the names from there, without links."""
         absolute = self._absolute(path, argument)
         # A link that changes meanwhile is an error even here.
         with self._explained(path, argument):
-            real = os.path.realpath(absolute)
+            real = Path(os.path.realpath(absolute))
         for root in sorted(self._roots, key=lambda root: -len(root.path)):
-            start = os.path.join(root.path, "")  # noqa: PTH118
-            if os.path.normcase(real).startswith(os.path.normcase(start)):
-                return root, list(PurePath(real[len(start) :]).parts) or ["."]
-            if real == root.path:
-                return root, ["."]
+            if real.is_relative_to(root.path):
+                return root, list(real.relative_to(root.path).parts) or ["."]
         roots = ", ".join(map(_shown, self.paths))
         said = f"is not below a root; the roots are {roots}{self._replaced_roots()}"
         raise PathError(f"{argument}: {_shown(path)} {said}")
