@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -364,6 +365,20 @@ def test_an_answer_that_cannot_be_written_is_an_error() -> None:
         )
     assert child.returncode == 1
     assert child.stderr == b"compactwire: an answer cannot be written: No space left on device\n"
+
+
+def test_an_answer_that_is_not_unicode_ends_the_server() -> None:
+    warnings: list[str] = []
+    done: list[Any] = []
+    connection = _serve._Connection(warnings.append)
+    connection._said.put(_serve.types.ErrorData(code=1, message="\ud800"))
+    loop: Any = SimpleNamespace(call_soon_threadsafe=done.append)
+    connection._write(loop, connection._said.empty)
+    assert done == [connection._said.empty]
+    assert connection._failed
+    assert len(warnings) == 1
+    assert warnings[0].startswith("an answer cannot be written: ")
+    assert warnings[0].isprintable()
 
 
 def test_a_host_that_reads_no_more_ends_the_server() -> None:

@@ -204,13 +204,14 @@ class _Connection:
     def _write(self, loop: asyncio.AbstractEventLoop, cancel: Callable[[], object]) -> None:
         """Write what the server says in a thread, until the host no longer reads."""
         for said in iter(self._said.get, None):
-            line = said.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
+                line = said.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
                 write(STDOUT, line.encode())
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 if not isinstance(error, BrokenPipeError):
                     self._failed = True
-                    self._warn(f"an answer cannot be written: {error.strerror}")
+                    why = getattr(error, "strerror", None) or one_line(str(error))
+                    self._warn(f"an answer cannot be written: {why}")
                 with contextlib.suppress(RuntimeError):  # The loop has ended.
                     loop.call_soon_threadsafe(cancel)
                 return
