@@ -301,7 +301,15 @@ def test_hidden_files_and_control_characters_are_not_written(name: str, place: P
     (place.root / ".git").mkdir()
     said = refused(place.roots.write, name, b"x")
     assert said.isprintable()
-    assert "is hidden" in said or "has control characters" in said
+    assert "is hidden" in said or "which new names must not have" in said
+
+
+def test_names_may_have_spaces_of_any_language(place: Place) -> None:
+    for name in ("a b.json", "a\u3000b.json", "a\u00a0b.json"):
+        place.roots.write(name, b"[7]")
+        assert place.roots.read(name) == b"[7]"
+    said = refused(place.roots.write, "a\u2028b.json", b"x")
+    assert said.endswith(" has the character '\\u2028', which new names must not have")
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 4097, "x/" * 4096])

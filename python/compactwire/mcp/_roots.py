@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import unicodedata
 from pathlib import Path
 
 from .._texts import one_line, short_line
@@ -123,8 +124,10 @@ class Roots:
         shown = _shown(path)
         if any(part.startswith(".") and part != "." for part in parts):
             raise PathError(f"{argument}: {shown} is hidden; name a file without a leading dot")
-        if any(one_line(part) != part or (os.name == "nt" and ":" in part) for part in parts):
-            raise PathError(f"{argument}: {shown} has control characters; name another file")
+        for character in "".join(parts):
+            if not _allowed(character):
+                said = f"has the character {character!a}, which new names must not have"
+                raise PathError(f"{argument}: {shown} {said}")
         with self._explained(path, argument), walk(root, parts[:-1]) as folder:
             mode = self._replaced(folder, parts[-1], shown, argument)
             write(folder, parts[-1], data, mode)
@@ -226,6 +229,13 @@ def _resolved(path: str) -> str:
     if real is None or not Path(real).is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "a root must be a folder")
     return real
+
+
+def _allowed(character: str) -> bool:
+    """Whether the name of a new file may have this character: a letter, a sign, or a space."""
+    if character == ":" and os.name == "nt":  # What follows would be a stream of another file.
+        return False
+    return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 def _must_be_regular(found: os.stat_result, shown: str, argument: str) -> None:
