@@ -1,4 +1,4 @@
-"""What shrinking saved: a record for each tool result, and their sums.
+"""Records of the savings: one for each tool result, and their sums.
 
 Adapters, the MCP middleware and the HTTP transport take `on_saving`, a callable that gets a
 `Saving` for each text they looked at, also for those that stayed as they were. It is called where
@@ -29,17 +29,18 @@ _OTHERS = "(others)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """What became of one tool result, or of one body between agents.
+    """The record of one tool result, or of one body between agents.
 
     Attributes
     ----------
     source : str
-        Who saved: `"mcp"`, `"fastmcp"`, `"langchain"`, `"openai-agents"`, `"pydantic-ai"` or
-        `"http"`.
+        The part of this package: `"mcp"`, `"fastmcp"`, `"langchain"`, `"openai-agents"`,
+        `"pydantic-ai"` or `"http"`.
     tool : str
         The name of the tool; for `"http"`, the direction: `"request"` or `"response"`.
     format : str
-        What was passed on: `"text"` (the input as it came), `"json"`, `"gcf"` or `"session"`.
+        The form that was passed on: `"text"` (the input as it came), `"json"`, `"gcf"` or
+        `"session"`.
     before, after : int
         The size of the text before and after, in `unit`.
     unit : {"tokens", "bytes"}

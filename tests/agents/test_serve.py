@@ -265,7 +265,7 @@ def served(data: bytes) -> tuple[int, dict[Any, Any], str]:
     return child.returncode, {one["id"]: one for one in answers}, child.stderr.decode()
 
 
-def test_what_was_asked_before_the_host_closes_is_answered() -> None:
+def test_requests_before_the_host_closes_are_answered() -> None:
     code, answers, error = served(lines(*BEGIN, *(call(n, text=f"{n}") for n in range(1, 301))))
     assert (code, error) == (0, "")
     assert [answers[n]["result"]["content"][0]["text"] for n in range(1, 301)] == [

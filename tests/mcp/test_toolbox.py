@@ -316,7 +316,7 @@ def test_wrong_arguments_are_named(name: str, arguments: Any, message: str, tool
         (LookupError("x\n"), "a bug of compactwire, please report: LookupError: x\\n"),
     ],
 )
-def test_whatever_goes_wrong_is_an_error_of_the_tool(
+def test_an_exception_becomes_an_error_of_the_tool(
     error: BaseException, message: str, tools: Toolbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:

@@ -96,7 +96,7 @@ def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -
 
 
 def _is_answer(item: Any) -> bool:
-    """Whether the model said this."""
+    """Whether the model wrote this item."""
     return isinstance(item, dict) and (
         item.get("role") == "assistant" or item.get("type") in ("function_call", "reasoning")
     )

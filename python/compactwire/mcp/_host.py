@@ -1,4 +1,4 @@
-"""The host's side of a relay: lines on standard input and output, and the signals that end it.
+"""The host's side of a relay or server: lines on standard input and output, and signals.
 
 Source: the stdio transport of the Model Context Protocol: a message is a line.
 """

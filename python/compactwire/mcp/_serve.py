@@ -190,7 +190,7 @@ class _Connection:
         return len(sizes) >= _MAX_OPEN or sum(sizes) >= _MAX_OPEN_BYTES
 
     async def _close(self, to_server: Any) -> None:
-        """Let the server end, once what the host asked is answered."""
+        """Let the server end, once the requests of the host are answered."""
         with anyio.move_on_after(_GRACE):
             while self._open:
                 await anyio.sleep(_POLL)
@@ -202,7 +202,7 @@ class _Connection:
                 self._said.put(said.message)
 
     def _write(self, loop: asyncio.AbstractEventLoop, cancel: Callable[[], object]) -> None:
-        """Write what the server says in a thread, until the host no longer reads."""
+        """Write the server's messages in a thread, until the host no longer reads."""
         for said in iter(self._said.get, None):
             try:
                 line = said.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
