@@ -408,14 +408,15 @@ def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "busy",
+    ("busy", "done"),
     [
-        {str(number): 1 for number in range(_serve._MAX_OPEN)},
-        {"7": _serve._MAX_OPEN_BYTES},
+        ({str(number): 1 for number in range(_serve._MAX_OPEN)}, 7),
+        ({"7": _serve._MAX_OPEN_BYTES}, 7),
+        ({"1000": 1}, 1_000),
     ],
-    ids=["many", "large"],
+    ids=["many", "large", "same id"],
 )
-def test_the_host_is_not_read_while_too_much_is_open(busy: dict[str, int]) -> None:
+def test_the_host_is_not_read_while_too_much_is_open(busy: dict[str, int], done: int) -> None:
     class Sent(list[Any]):
         async def send(self, item: Any) -> None:
             self.append(item)
@@ -424,7 +425,7 @@ def test_the_host_is_not_read_while_too_much_is_open(busy: dict[str, int]) -> No
         connection, sent = _serve._Connection(lambda _: None), Sent()
         connection._open = dict(busy)
         message = connection._parsed(lines(call(1_000, text="a")))
-        cancel = {"method": "notifications/cancelled", "params": {"requestId": 7}}
+        cancel = {"method": "notifications/cancelled", "params": {"requestId": done}}
         async with anyio.create_task_group() as group:
             group.start_soon(connection._pass_on, message, 1, sent)
             await anyio.sleep(20 * _serve._POLL)

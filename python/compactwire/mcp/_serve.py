@@ -179,8 +179,8 @@ class _Connection:
             self._said.put(types.JSONRPCError(jsonrpc="2.0", id=identity, error=error))
 
     async def _opened(self, identity: Any, size: int) -> None:
-        """Count a request as open, once there is room for it."""
-        while self._busy():
+        """Count a request as open, once there is room for it and its id is free."""
+        while self._busy() or str(identity) in self._open:
             await anyio.sleep(_POLL)
         self._open[str(identity)] = size
 
