@@ -110,6 +110,33 @@ def test_links_are_followed_below_the_root_only(openat: bool, place: Place) -> N
     assert (root / "inner" / "c.json").read_bytes() == b"[3]"
 
 
+@POSIX
+@either
+def test_what_a_link_leads_to_must_exist_and_have_the_suffix(openat: bool, place: Place) -> None:
+    root = place.root
+    (root / "run.sh").write_bytes(b"echo")
+    for name, target in (
+        ("script.json", "run.sh"),
+        ("none.json", "new.json"),
+        ("none.txt", "conftest.py"),
+        ("chain.json", "none.json"),
+        ("good.json", "inner/b.json"),
+    ):
+        (root / name).symlink_to(target)
+    write = Roots([str(root)], overwrite=True).write
+    for name in ("script.json", "none.txt"):
+        with pytest.raises(PathError, match=r"is a link to a file that does not end in \.json$"):
+            write(name, b"x", suffix=".json")
+    for name in ("none.json", "chain.json"):
+        with pytest.raises(PathError, match="is a link to a file that does not exist$"):
+            write(name, b"x", suffix=".json")
+    write("good.json", b"[3]", suffix=".json")
+    assert (root / "inner" / "b.json").read_bytes() == b"[3]"
+    assert (root / "run.sh").read_bytes() == b"echo"
+    assert not (root / "new.json").exists()
+    assert not (root / "conftest.py").exists()
+
+
 def swapped(monkeypatch: pytest.MonkeyPatch, swap: Callable[[], object]) -> None:
     """Swap once, between the moment a path is resolved and the moment it is opened."""
     resolve = os.path.realpath

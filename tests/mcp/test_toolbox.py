@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -357,6 +358,22 @@ def test_the_description_of_the_cad_tool_has_every_opcode_and_an_example() -> No
     words = set(re.findall(r"\b[A-Z]+\b", cad.TOOL["description"])) - {"CAD", "E"}
     assert words <= set(re.findall(r"\b[A-Z]+\b", short))
     assert cad.create_cad_compact(short.split("hole:\n")[1])["ok"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs links")
+def test_no_tool_writes_a_script_through_a_link(folder: Path) -> None:
+    for name, target in (("a.txt", "run.sh"), ("a.json", "run.sh"), ("a.vcad", "Makefile")):
+        (folder / name).symlink_to(target)
+        (folder / target).write_text("mine", encoding="utf-8")
+    tools = Toolbox(Roots([str(folder)], overwrite=True))
+    for name, arguments in (
+        ("compress", {"text": "a", "to": "a.txt"}),
+        ("expand", {"text": "[1]", "to": "a.json"}),
+        ("create_cad_compact", {"compact": PLATE, "to": "a.vcad"}),
+    ):
+        assert "is a link to a file that does not end in" in failed(tools, name, arguments)
+    for target in ("run.sh", "Makefile"):
+        assert (folder / target).read_text(encoding="utf-8") == "mine"
 
 
 def test_the_command_says_what_to_install(

@@ -112,16 +112,20 @@ class Roots:
             own = None if descriptor is None else path_of(descriptor)
             yield own or os.path.realpath(self._absolute(path, argument))
 
-    def write(self, path: str, data: bytes, argument: str = "to") -> None:
+    def write(self, path: str, data: bytes, argument: str = "to", *, suffix: str = "") -> None:
         """Write a file, all of it or nothing.
 
         Raises
         ------
         PathError
-            The path leads out of the roots, is hidden, exists, or cannot be written.
+            The path leads out of the roots, is hidden, exists, or cannot be written; it is a link
+            to a file without this suffix, or to none.
         """
+        link = self._is_link(path, argument)
         root, parts = self._place(path, argument)
         shown = _shown(path)
+        if not parts[-1].lower().endswith(suffix):
+            raise PathError(f"{argument}: {shown} is a link to a file that does not end in {suffix}")
         if any(part.startswith(".") and part != "." for part in parts):
             raise PathError(f"{argument}: {shown} is hidden; name a file without a leading dot")
         for character in "".join(parts):
@@ -130,6 +134,8 @@ class Roots:
                 raise PathError(f"{argument}: {shown} {said}")
         with self._explained(path, argument), walk(root, parts[:-1]) as folder:
             mode = self._replaced(folder, parts[-1], shown, argument)
+            if link and mode is None:
+                raise PathError(f"{argument}: {shown} is a link to a file that does not exist")
             write(folder, parts[-1], data, mode)
 
     def _replaced(self, folder: Folder, name: str, shown: str, argument: str) -> int | None:
@@ -187,6 +193,11 @@ class Roots:
                 f"{argument}: {_shown(path)!r} is not a path of 1 to {_MAX_PATH:,} characters"
             )
         return str(Path(self._roots[0].path, path))
+
+    def _is_link(self, path: str, argument: str) -> bool:
+        absolute = self._absolute(path, argument)
+        with self._explained(path, argument):
+            return Path(absolute).is_symlink()
 
     def _place(self, path: str, argument: str) -> tuple[Folder, list[str]]:
         """The root that a path lies below, and the names from there, without links."""

@@ -169,8 +169,7 @@ class Toolbox:
             raise ToolError(f"path: {name}: {said}") from None
 
     def _write(self, given: dict[str, str], data: bytes, suffixes: tuple[str, ...]) -> None:
-        _suffix(given, suffixes)
-        self._roots.write(given["to"], data)
+        self._roots.write(given["to"], data, suffix=_suffix(given, suffixes))
 
 
 _REASONS = {
