@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -405,6 +407,40 @@ def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:
     assert (code, error) == (0, "")
     assert {3, 4} <= set(answers)
     assert "error" not in answers[3]
+
+
+# A server whose tools never end, and which is in a hurry.
+STUCK = """
+import sys, time
+from compactwire.cli import main
+from compactwire.mcp import _folder, _serve
+{}
+sys.exit(main(["mcp", "serve", "--root", sys.argv[1]]))
+"""
+NEVER = "time.sleep(600)"
+
+
+def stuck(folder: Path, change: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", STUCK.format(change), str(folder)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Path) -> None:
+    number = getattr(signal, name)
+    change = f"_folder.Folder.rename = lambda *_, **__: {NEVER}"
+    with stuck(folder, change) as child:
+        assert child.stdin is not None
+        child.stdin.write(lines(*BEGIN, call(1, text="[1]", to="new.json")))
+        child.stdin.flush()
+        while not list(folder.glob(".compactwire-*")):
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(number)
+        assert child.wait(60) == -number
+    assert [path.name for path in folder.iterdir()] == ["rows.json"]
 
 
 @pytest.mark.parametrize(

@@ -321,6 +321,25 @@ def test_a_failed_write_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyP
     assert place.left() == []
 
 
+def test_a_write_that_is_given_up_leaves_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename, left = _folder.Folder.rename, []
+
+    def late(*arguments: Any, **options: Any) -> None:
+        left.extend(place.left())
+        with _folder.nothing_unfinished():
+            left.extend(place.left())
+        rename(*arguments, **options)
+
+    monkeypatch.setattr(_folder.Folder, "rename", late)
+    for number, roots in enumerate((place.roots, Roots([str(place.root)], overwrite=True)), 1):
+        refused(roots.write, "new.json" if number == 1 else "a.json", b"x")
+        assert len(left) == number
+    assert not (place.root / "new.json").exists()
+    assert (place.root / "a.json").read_bytes() == b"[1]"
+
+
 @pytest.mark.parametrize(
     "name", [".bashrc", ".git/hooks.json", "inner/.x.json", "a\nb.json", "\x1b[2J"]
 )

@@ -11,6 +11,7 @@ import errno
 import functools
 import operator
 import os
+import threading
 from pathlib import Path
 
 TYPE_CHECKING = False
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["READ", "REPLACE", "Folder", "open_root", "path_of", "walk", "write"]
+__all__ = [
+    "READ",
+    "REPLACE",
+    "Folder",
+    "nothing_unfinished",
+    "open_root",
+    "path_of",
+    "walk",
+    "write",
+]
 
 _OPENAT = hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.unlink, os.link} <= os.supports_dir_fd
 
@@ -35,6 +45,10 @@ REPLACE = os.O_WRONLY | _COMMON | _flags("O_NONBLOCK", "O_NOCTTY")
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON
 # Passing through a folder needs no permission to list it.
 _THROUGH = _COMMON | _flags("O_DIRECTORY", "O_PATH" if hasattr(os, "O_PATH") else "O_RDONLY")
+
+# The temporary files that there are. While the lock is held, none is made or removed.
+_unfinished: set[tuple[Folder, str]] = set()
+_making = threading.Lock()
 
 _NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP}
 
@@ -132,7 +146,9 @@ def path_of(descriptor: int) -> str | None:
 def write(folder: Folder, name: str, data: bytes, mode: int | None) -> None:
     """Write a temporary file, and give it the name once it is complete."""
     temporary = f".compactwire-{os.urandom(8).hex()}"
-    descriptor = folder.open(temporary, _CREATE)
+    with _making:
+        descriptor = folder.open(temporary, _CREATE)
+        _unfinished.add((folder, temporary))
     try:
         with os.fdopen(descriptor, "wb") as file:
             folder.check(temporary, os.fstat(descriptor))
@@ -141,5 +157,17 @@ def write(folder: Folder, name: str, data: bytes, mode: int | None) -> None:
                 os.fchmod(descriptor, mode)
         folder.rename(temporary, name, replace=mode is not None)
     finally:
-        with contextlib.suppress(OSError):
-            folder.unlink(temporary)
+        with _making:
+            _unfinished.discard((folder, temporary))
+            with contextlib.suppress(OSError):
+                folder.unlink(temporary)
+
+
+@contextlib.contextmanager
+def nothing_unfinished() -> Iterator[None]:
+    """Remove the temporary files of other threads, and hold up new ones: to end the process."""
+    with _making:
+        for folder, name in _unfinished:
+            with contextlib.suppress(OSError):
+                folder.unlink(name)
+        yield

@@ -125,7 +125,9 @@ class Roots:
         root, parts = self._place(path, argument)
         shown = _shown(path)
         if not parts[-1].lower().endswith(suffix):
-            raise PathError(f"{argument}: {shown} is a link to a file that does not end in {suffix}")
+            raise PathError(
+                f"{argument}: {shown} is a link to a file that does not end in {suffix}"
+            )
         if any(part.startswith(".") and part != "." for part in parts):
             raise PathError(f"{argument}: {shown} is hidden; name a file without a leading dot")
         for character in "".join(parts):

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
+import signal
 import threading
 from typing import Any
 
 from .._core import __version__
 from .._texts import one_line
 from ._definitions import ToolError
+from ._folder import nothing_unfinished
 from ._host import STDIN, STDOUT, TooLongError, lines, prepare, write
 from ._messages import each, id_key, parsed
 from ._toolbox import Toolbox
@@ -34,7 +37,7 @@ except ImportError as error:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ._roots import Roots
 
@@ -96,6 +99,29 @@ def serve_stdio(roots: Roots, warn: Callable[[str], object]) -> int:
     return asyncio.run(_Connection(warn).run(make_server(roots)))
 
 
+@contextlib.contextmanager
+def _signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Signals that end the process remove temporary files first, where the system can do so."""
+
+    def end(number: int) -> None:
+        with nothing_unfinished():
+            loop.remove_signal_handler(number)
+            signal.raise_signal(number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    # Windows has no such handlers, nor have loops outside of the main thread.
+    with contextlib.suppress(RuntimeError, ValueError):
+        for number in ours:
+            loop.add_signal_handler(number, end, number)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RuntimeError, ValueError):
+            for number in ours:
+                loop.remove_signal_handler(number)
+
+
 def _instructions(roots: Roots) -> str:
     if not roots.paths:
         return "No file can be used: the server runs without --root. Pass `text`."
@@ -121,13 +147,14 @@ class _Connection:
         to_server, requests = anyio.create_memory_object_stream[Any](0)
         from_server, answers = anyio.create_memory_object_stream[Any](0)
         loop = asyncio.get_running_loop()
-        async with anyio.create_task_group() as group:
-            writing = (loop, group.cancel_scope.cancel)
-            writer = threading.Thread(target=self._write, args=writing, daemon=True)
-            writer.start()
-            threading.Thread(target=self._read, args=(loop, to_server), daemon=True).start()
-            group.start_soon(self._answer, answers)
-            await server.run(requests, from_server, server.create_initialization_options())
+        with _signals(loop):
+            async with anyio.create_task_group() as group:
+                writing = (loop, group.cancel_scope.cancel)
+                writer = threading.Thread(target=self._write, args=writing, daemon=True)
+                writer.start()
+                threading.Thread(target=self._read, args=(loop, to_server), daemon=True).start()
+                group.start_soon(self._answer, answers)
+                await server.run(requests, from_server, server.create_initialization_options())
         self._said.put(None)
         writer.join(_GRACE)  # A host that no longer reads is not waited for.
         return 1 if self._failed else 0
