@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -420,10 +421,15 @@ sys.exit(main(["mcp", "serve", "--root", sys.argv[1]]))
 NEVER = "time.sleep(600)"
 
 
-def stuck(folder: Path, change: str) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def stuck(folder: Path, change: str) -> Iterator[Any]:
     command = [sys.executable, "-c", STUCK.format(change), str(folder)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs signals")
@@ -432,7 +438,6 @@ def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Pat
     number = getattr(signal, name)
     change = f"_folder.Folder.rename = lambda *_, **__: {NEVER}"
     with stuck(folder, change) as child:
-        assert child.stdin is not None
         child.stdin.write(lines(*BEGIN, call(1, text="[1]", to="new.json")))
         child.stdin.flush()
         while not list(folder.glob(".compactwire-*")):
@@ -441,6 +446,39 @@ def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Pat
         child.send_signal(number)
         assert child.wait(60) == -number
     assert [path.name for path in folder.iterdir()] == ["rows.json"]
+
+
+LATE = "compactwire: requests that were not answered within 0 seconds after the host closed the"
+
+
+@pytest.mark.parametrize(
+    ("cancelled", "code", "said"),
+    [(False, 1, f"{LATE} connection: 2{os.linesep}"), (True, 0, "")],
+)
+def test_calls_that_do_not_end_are_given_up(
+    cancelled: bool, code: int, said: str, folder: Path
+) -> None:
+    change = f"_serve._GRACE = 0.1; _serve.Toolbox.call = lambda *_: {NEVER}"
+    messages = [*BEGIN, call(1, text="a"), call(2, text="a")]
+    for number in (1, 2) if cancelled else ():
+        params = {"requestId": number}
+        message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        messages.append(message)
+    with stuck(folder, change) as child:
+        _, error = child.communicate(lines(*messages), timeout=20)
+    assert (child.returncode, error.decode()) == (code, said)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs poll")
+@pytest.mark.parametrize("count", [3, 300])
+def test_a_host_that_does_not_read_is_given_up(count: int, folder: Path) -> None:
+    # More than a pipe holds.
+    change = "_serve._GRACE = 0.1; _serve.Toolbox.call = lambda *_: '.' * (1 << 20)"
+    with stuck(folder, change) as child:
+        with child.stdin:
+            child.stdin.write(lines(*BEGIN, *(call(n, text="a") for n in range(1, count + 1))))
+        assert child.wait(20) == 1
+        assert child.stderr.read().decode().startswith(LATE)
 
 
 @pytest.mark.parametrize(
@@ -452,7 +490,12 @@ def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Pat
     ],
     ids=["many", "large", "same id"],
 )
-def test_the_host_is_not_read_while_too_much_is_open(busy: dict[str, int], done: int) -> None:
+def test_the_host_is_not_read_while_too_much_is_open(
+    busy: dict[str, int], done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Standard input of the tests may be closed.
+    monkeypatch.setattr(_serve, "hung_up", lambda _: False)
+
     class Sent(list[Any]):
         async def send(self, item: Any) -> None:
             self.append(item)

@@ -128,7 +128,7 @@ def test_what_a_link_leads_to_must_exist_and_have_the_suffix(openat: bool, place
         with pytest.raises(PathError, match=r"is a link to a file that does not end in \.json$"):
             write(name, b"x", suffix=".json")
     for name in ("none.json", "chain.json"):
-        with pytest.raises(PathError, match="is a link to a file that does not exist$"):
+        with pytest.raises(PathError, match=r"is a link to a file that does not exist$"):
             write(name, b"x", suffix=".json")
     write("good.json", b"[3]", suffix=".json")
     assert (root / "inner" / "b.json").read_bytes() == b"[3]"

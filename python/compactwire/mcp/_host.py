@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import select
 import signal
 import sys
 import threading
@@ -24,6 +25,7 @@ __all__ = [
     "End",
     "TooLongError",
     "first",
+    "hung_up",
     "lines",
     "passed_on",
     "prepare",
@@ -126,6 +128,15 @@ def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
             raise TooLongError
     if begun:
         yield bytes(begun)
+
+
+def hung_up(descriptor: int) -> bool:
+    """Whether the other side is closed, though there may be more to read; False on Windows."""
+    if sys.platform == "win32":
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
 
 
 def write(descriptor: int, data: bytes) -> None:

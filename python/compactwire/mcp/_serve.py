@@ -21,7 +21,7 @@ from .._core import __version__
 from .._texts import one_line
 from ._definitions import ToolError
 from ._folder import nothing_unfinished
-from ._host import STDIN, STDOUT, TooLongError, lines, prepare, write
+from ._host import STDIN, STDOUT, TooLongError, hung_up, lines, prepare, write
 from ._messages import each, id_key, parsed
 from ._toolbox import Toolbox
 
@@ -140,6 +140,7 @@ class _Connection:
         self._open: dict[str, int] = {}
         self._said: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failed = False
+        self._timer: threading.Timer | None = None
 
     async def run(self, server: Any) -> int:
         """Serve until either side ends."""
@@ -156,7 +157,7 @@ class _Connection:
                 group.start_soon(self._answer, answers)
                 await server.run(requests, from_server, server.create_initialization_options())
         self._said.put(None)
-        writer.join(_GRACE)  # A host that no longer reads is not waited for.
+        writer.join()
         return 1 if self._failed else 0
 
     def _read(self, loop: asyncio.AbstractEventLoop, to_server: Any) -> None:
@@ -208,6 +209,8 @@ class _Connection:
     async def _opened(self, identity: Any, size: int) -> None:
         """Count a request as open, once there is room for it and its id is free."""
         while self._busy() or str(identity) in self._open:
+            if hung_up(STDIN):
+                self._end_soon()
             await anyio.sleep(_POLL)
         self._open[str(identity)] = size
 
@@ -218,10 +221,26 @@ class _Connection:
 
     async def _close(self, to_server: Any) -> None:
         """Let the server end, once the requests of the host are answered."""
-        with anyio.move_on_after(_GRACE):
-            while self._open:
-                await anyio.sleep(_POLL)
+        self._end_soon()
+        while self._open:
+            await anyio.sleep(_POLL)
         await to_server.aclose()
+
+    def _end_soon(self) -> None:
+        """Begin the time after which the process ends, whatever still runs."""
+        if self._timer is None:
+            self._timer = threading.Timer(_GRACE, self._give_up)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _give_up(self) -> None:
+        """End the process at once: nothing can stop a call in its thread."""
+        with nothing_unfinished():
+            if count := len(self._open):
+                self._failed = True
+                said = f"{_GRACE:.0f} seconds after the host closed the connection"
+                self._warn(f"requests that were not answered within {said}: {count:,}")
+            os._exit(1 if self._failed else 0)
 
     async def _answer(self, answers: Any) -> None:
         async with answers:
@@ -239,6 +258,7 @@ class _Connection:
                     self._failed = True
                     why = getattr(error, "strerror", None) or one_line(str(error))
                     self._warn(f"an answer cannot be written: {why}")
+                self._end_soon()
                 with contextlib.suppress(RuntimeError):  # The loop has ended.
                     loop.call_soon_threadsafe(cancel)
                 return
