@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -28,6 +29,7 @@ from tests.agents import ROWS, TEXT, needed
 needed("mcp_types")
 
 import anyio
+from anyio.from_thread import BlockingPortal
 from mcp import Client, StdioServerParameters, stdio_client
 
 from compactwire.mcp import _serve
@@ -385,7 +387,8 @@ def test_an_answer_that_is_not_unicode_ends_the_server() -> None:
 
 
 def test_a_host_that_reads_no_more_ends_the_server() -> None:
-    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdin.write(lines(*BEGIN))
@@ -396,6 +399,20 @@ def test_a_host_that_reads_no_more_ends_the_server() -> None:
         child.stdin.flush()
         # Standard input stays open: only the answer that nobody reads ends the server.
         assert child.wait(60) == 0
+        assert child.stderr is not None
+        assert child.stderr.read() == b""
+
+
+def test_the_reader_is_quiet_after_the_end_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ended() -> Any:
+        async with BlockingPortal() as portal:
+            return portal
+
+    portal, warnings = asyncio.run(ended()), list[str]()
+    monkeypatch.setattr(_serve, "lines", lambda *_: iter([lines(call(1, text="a"))]))
+    _serve._Connection(warnings.append)._read(portal, None)
+    gc.collect()  # A coroutine that was never awaited would warn.
+    assert warnings == []
 
 
 def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:

@@ -15,6 +15,7 @@ import os
 import queue
 import signal
 import threading
+from concurrent.futures import CancelledError
 from typing import Any
 
 from .._core import __version__
@@ -29,6 +30,7 @@ try:
     import anyio
     import anyio.to_thread
     import mcp_types as types
+    from anyio.from_thread import BlockingPortal
     from mcp.server.lowlevel import Server
     from mcp.shared.message import SessionMessage
 except ImportError as error:
@@ -52,6 +54,9 @@ _MAX_OPEN, _MAX_OPEN_BYTES = 128, 16 << 20
 # Seconds for open requests to be answered after the host closed its side.
 _GRACE = 5.0
 _POLL = 0.01
+
+# How calls into the event loop fail once the server has ended.
+_ENDED = (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 _UNREADABLE = (
     "this line is no request of the Model Context Protocol; a lone surrogate or bytes that are"
@@ -149,38 +154,34 @@ class _Connection:
         from_server, answers = anyio.create_memory_object_stream[Any](0)
         loop = asyncio.get_running_loop()
         with _signals(loop):
-            async with anyio.create_task_group() as group:
+            async with anyio.create_task_group() as group, BlockingPortal() as portal:
                 writing = (loop, group.cancel_scope.cancel)
                 writer = threading.Thread(target=self._write, args=writing, daemon=True)
                 writer.start()
-                threading.Thread(target=self._read, args=(loop, to_server), daemon=True).start()
+                threading.Thread(target=self._read, args=(portal, to_server), daemon=True).start()
                 group.start_soon(self._answer, answers)
                 await server.run(requests, from_server, server.create_initialization_options())
         self._said.put(None)
         writer.join()
         return 1 if self._failed else 0
 
-    def _read(self, loop: asyncio.AbstractEventLoop, to_server: Any) -> None:
+    def _read(self, portal: BlockingPortal, to_server: Any) -> None:
         """Read the host in a thread, until it closes the connection."""
         try:
             for line in lines(STDIN, _MAX_MESSAGE):
                 message = self._parsed(line)
                 if message is None:
-                    done = self._refuse(_requests(line), len(line))
+                    portal.call(self._refuse, _requests(line), len(line))
                 else:
-                    done = self._pass_on(message, len(line), to_server)
-                asyncio.run_coroutine_threadsafe(done, loop).result()
+                    portal.call(self._pass_on, message, len(line), to_server)
         except TooLongError:
             self._failed = True
             self._warn(f"the host sent a message of more than {_MAX_MESSAGE:,} bytes")
-        except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except (OSError, *_ENDED):
             pass  # The host or the server has ended.
         finally:
-            closing = self._close(to_server)
-            try:
-                asyncio.run_coroutine_threadsafe(closing, loop)
-            except RuntimeError:  # The loop has ended.
-                closing.close()
+            with contextlib.suppress(*_ENDED):
+                portal.call(self._close, to_server)
 
     def _parsed(self, line: bytes) -> Any:
         if not line.strip():
