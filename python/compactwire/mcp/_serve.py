@@ -59,8 +59,8 @@ _POLL = 0.01
 _ENDED = (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 _UNREADABLE = (
-    "this line is no request of the Model Context Protocol; a lone surrogate or bytes that are"
-    " no UTF-8 may be in it"
+    "not a valid request of the Model Context Protocol; look for lone surrogates in its texts, and"
+    " bytes that are not UTF-8"
 )
 
 
