@@ -372,7 +372,9 @@ def test_an_answer_that_cannot_be_written_is_an_error() -> None:
     assert child.stderr == b"compactwire: an answer cannot be written: No space left on device\n"
 
 
-def test_an_answer_that_is_not_unicode_ends_the_server() -> None:
+def test_an_answer_that_is_not_unicode_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It would end the process of the tests.
+    monkeypatch.setattr(_serve._Connection, "_end_soon", lambda _: None)
     warnings: list[str] = []
     done: list[Any] = []
     connection = _serve._Connection(warnings.append)
