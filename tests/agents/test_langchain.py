@@ -131,6 +131,15 @@ def test_errors_and_commands_stay_as_they_are() -> None:
     assert run("moves").content == TEXT
 
 
+def test_a_result_for_the_user_stays_as_it_is() -> None:
+    for_user = tool("report", description="Say a text.", return_direct=True)(lambda: TEXT)
+    agent = create_agent(
+        Model(messages=iter([called("report")])), [for_user], middleware=[CompactToolResults()]
+    )
+    answer = agent.invoke({"messages": [HumanMessage("go")]})["messages"][-1]
+    assert (answer.type, answer.content) == ("tool", TEXT)
+
+
 def test_a_stream_has_the_short_text() -> None:
     model = Model(messages=iter([called("list_rows"), AIMessage("done")]))
     agent = create_agent(model, TOOLS, middleware=[CompactToolResults()])
@@ -252,7 +261,7 @@ def test_a_conversation_that_grows_keeps_its_beginning(results: list[tuple[str, 
         assert later[: len(earlier)] == earlier
     # The same texts as alone, each in a conversation of its own.
     for (name, text), (_, content) in zip(results, model.sent[-1][2::2], strict=True):
-        request = type("Request", (), {"tool_call": {"name": name, "args": {}}})()
+        request = type("Request", (), {"tool_call": {"name": name, "args": {}}, "tool": None})()
         message = ToolMessage(text, tool_call_id="c1")
         alone = CompactToolResults()
         assert alone.wrap_tool_call(request, lambda _, made=message: made).content == content

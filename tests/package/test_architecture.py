@@ -115,7 +115,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._folder": set(),
     "mcp._roots": {"_texts", "mcp._folder"},
     "mcp._serve": {"_core", "_texts"}
-    | {f"mcp.{name}" for name in ("_definitions", "_host", "_messages", "_roots", "_toolbox")},
+    | {
+        f"mcp.{name}"
+        for name in ("_definitions", "_folder", "_host", "_messages", "_roots", "_toolbox")
+    },
     "mcp._toolbox": {"_cad_tool", "_core", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_texts", "errors"},

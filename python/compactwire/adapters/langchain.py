@@ -25,10 +25,10 @@ __all__ = ["CompactToolResults"]
 class CompactToolResults(AgentMiddleware):
     """Middleware that shrinks the text of each `ToolMessage` before it enters the conversation.
 
-    Texts and text blocks are shrunk; errors, `Command` results, artifacts, images and ids stay as
-    they are. Put it last in the list, so that approvals and retries are around it. In a bare
-    `ToolNode`, pass the methods: ``ToolNode(tools, wrap_tool_call=compact.wrap_tool_call,
-    awrap_tool_call=compact.awrap_tool_call)``.
+    Texts and text blocks are shrunk; errors, `Command` results, artifacts, images, ids and results
+    of tools with `return_direct` stay as they are. Put it last in the list, so that approvals and
+    retries are around it. In a bare `ToolNode`, pass the methods: ``ToolNode(tools,
+    wrap_tool_call=compact.wrap_tool_call, awrap_tool_call=compact.awrap_tool_call)``.
 
     Parameters
     ----------
@@ -54,15 +54,19 @@ class CompactToolResults(AgentMiddleware):
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Call the tool and shrink its result."""
-        return self._shrunk(request.tool_call, handler(request))
+        return self._shrunk(request, handler(request))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Call the tool and shrink its result."""
-        return self._shrunk(request.tool_call, await handler(request))
+        return self._shrunk(request, await handler(request))
 
-    def _shrunk(self, call: Any, result: Any) -> Any:
+    def _shrunk(self, request: Any, result: Any) -> Any:
         if not isinstance(result, ToolMessage) or result.status == "error":
             return result
+        # No model sees it: it is the answer for the user.
+        if getattr(request.tool, "return_direct", False):
+            return result
+        call = request.tool_call
 
         def shorten(text: str) -> str:
             return self._tools.text(call["name"], call["args"], text)
