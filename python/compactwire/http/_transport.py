@@ -42,8 +42,8 @@ def compact_transport(
     inner : httpx.BaseTransport or httpx.AsyncBaseTransport
         The transport, of httpx or httpx2.
     max_sessions : int
-        The maximum number of sessions, one for each origin and user. The least recently used is
-        forgotten first.
+        The maximum number of sessions: one for each origin and user, and one for each path of the
+        origin that another `CompactASGI` serves. The least recently used is forgotten first.
     idle_s : float
         The seconds without a request after which a session is forgotten, and for which a server
         without sessions is not asked again.
