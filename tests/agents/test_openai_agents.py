@@ -98,6 +98,14 @@ def test_an_output_without_its_call_is_shrunk() -> None:
     assert filtered([output(TEXT)], include=("?*",)) == [output(TEXT)]
 
 
+def test_damaged_items_pass() -> None:
+    items = [
+        {**call("list_rows"), "name": None, "call_id": ["c1"], "arguments": None},
+        {**output(TEXT), "call_id": ["c1"]},
+    ]
+    assert filtered(items) == [items[0], {**items[1], "output": SHORT}]
+
+
 def test_another_filter_comes_first() -> None:
     def last(data: Any) -> Any:
         return ModelInputData(input=data.model_data.input[-1:], instructions="be brief")

@@ -77,17 +77,21 @@ def compact_input(
 
 
 def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -> list[Any]:
-    calls: dict[object, tuple[str, str]] = {}
+    calls: dict[str, tuple[str, str]] = {}
     answered = max((at for at, item in enumerate(items) if _is_answer(item)), default=-1)
     done = []
     for at, item in enumerate(items):
         kind = item.get("type") if isinstance(item, dict) else None
         if kind == "function_call":
-            name = item.get("name", "")
-            calls[item.get("call_id")] = (tools.kept(name, parsed(item.get("arguments"))), name)
+            # A damaged session can hold values of other types.
+            name = str(item.get("name", ""))
+            calls[str(item.get("call_id"))] = (
+                tools.kept(name, parsed(item.get("arguments"))),
+                name,
+            )
         elif kind == "function_call_output":
             # The call is missing if the service keeps the earlier turns.
-            call = item.get("call_id")
+            call = str(item.get("call_id"))
             reason, name = calls.get(call) or (tools.kept("", None), "")
             new = at > answered
             item = _output(item, functools.partial(texts.text, call, reason, name, new=new))
