@@ -325,6 +325,12 @@ def test_requests_that_cannot_be_read_are_answered_with_an_error() -> None:
     assert len(error.splitlines()) == len(UNREADABLE)
 
 
+def test_an_id_that_no_message_can_have_is_passed_over() -> None:
+    line = b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}\n'
+    code, answers, error = served(lines(*BEGIN) + line + lines(call(1, text="a")))
+    assert (code, set(answers), len(error.splitlines())) == (0, {0, 1}, 1)
+
+
 def test_requests_that_make_no_sense_are_answered_with_an_error() -> None:
     wrong = [
         {"jsonrpc": "2.0", "id": 1, "method": "none"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -194,9 +195,11 @@ def test_a_root_that_is_moved_away_is_not_replaced_by_another(place: Place) -> N
     place.root.rename(place.root.parent / "moved")
     assert restart in refused(place.roots.read, "none")
     place.outside.rename(place.root)
-    assert place.roots.read("a.json") == b"[1]"
-    assert restart in refused(place.roots.read, "none")
+    assert restart in refused(place.roots.read, "a.json")
+    assert restart in refused(place.roots.read, str(place.root / "a.json"))
+    assert restart in refused(place.roots.write, "new.json", b"x")
     assert restart in refused(place.roots.read, "/")
+    assert not list(place.root.parent.glob("*/new.json"))
 
 
 @POSIX
@@ -284,12 +287,20 @@ def test_a_name_that_is_taken_meanwhile_is_not_overwritten(
 def test_a_file_is_written_where_links_are_not_supported(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def link(*_: Any, **__: Any) -> None:
-        raise OSError(errno.EPERM, "no hard links here")
+    def fails(number: int) -> Any:
+        def call(*_: Any, **__: Any) -> None:
+            raise OSError(number, "not here")
 
-    monkeypatch.setattr(os, "link", link)
-    place.roots.write("new.json", b"[4]")
-    assert (place.root / "new.json").read_bytes() == b"[4]"
+        return call
+
+    for name, number in (("new.json", errno.EPERM), ("other.json", errno.EINVAL)):
+        monkeypatch.setattr(os, "link", fails(number))
+        place.roots.write(name, b"[4]")
+        assert (place.root / name).read_bytes() == b"[4]"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails(errno.EIO))
+        assert "not here" in refused(place.roots.write, "third.json", b"[4]")
+    assert not (place.root / "third.json").exists()
     monkeypatch.setattr(Roots, "_replaced", lambda *_: None)
     assert "exists already" in refused(place.roots.write, "a.json", b"x")
     assert place.left() == []
@@ -307,6 +318,23 @@ def test_overwrite_replaces_a_file_and_keeps_its_mode(openat: bool, place: Place
     assert after.st_mode == before.st_mode
     assert "inner is a folder" in refused(roots.write, "inner", b"x")
     assert place.left() == []
+
+
+@POSIX
+def test_a_private_file_is_private_while_it_is_replaced(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fchmod, modes = os.fchmod, []
+
+    def spy(descriptor: int, mode: int) -> None:
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        fchmod(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", spy)
+    (place.root / "a.json").chmod(0o644)
+    Roots([str(place.root)], overwrite=True).write("a.json", b"[6]")
+    assert modes == [0o600]
+    assert stat.S_IMODE((place.root / "a.json").stat().st_mode) == 0o644
 
 
 def test_a_failed_write_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

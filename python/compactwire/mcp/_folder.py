@@ -50,7 +50,10 @@ _THROUGH = _COMMON | _flags("O_DIRECTORY", "O_PATH" if hasattr(os, "O_PATH") els
 _unfinished: set[tuple[Folder, str]] = set()
 _making = threading.Lock()
 
-_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP}
+# How file systems without hard links refuse one; EINVAL is what Python makes of it on Windows.
+_NO_LINKS = {
+    *(errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
+}
 
 
 class Folder:
@@ -64,8 +67,8 @@ class Folder:
     def _name(self, name: str) -> str:
         return str(Path(self.path, name)) if self.descriptor is None else name
 
-    def open(self, name: str, flags: int) -> int:
-        return os.open(self._name(name), flags, 0o666, **self._at)
+    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+        return os.open(self._name(name), flags, mode, **self._at)
 
     def stat(self, name: str) -> os.stat_result:
         # `Path` knows no descriptor of a folder.
@@ -90,8 +93,13 @@ class Folder:
                 os.close(self.open(new, _CREATE))
             else:
                 return
-        # `Path` knows no descriptor of a folder.
-        os.replace(source, target, **both)  # noqa: PTH105
+        try:
+            # `Path` knows no descriptor of a folder.
+            os.replace(source, target, **both)  # noqa: PTH105
+        except OSError:
+            if not replace:
+                self.unlink(new)
+            raise
 
     def check(self, name: str, found: os.stat_result) -> None:
         """Raise unless an opened file is the entry of this name in the folder of this path."""
@@ -147,7 +155,8 @@ def write(folder: Folder, name: str, data: bytes, mode: int | None) -> None:
     """Write a temporary file, and give it the name once it is complete."""
     temporary = f".compactwire-{os.urandom(8).hex()}"
     with _making:
-        descriptor = folder.open(temporary, _CREATE)
+        # The content of a file that others must not read is not readable meanwhile.
+        descriptor = folder.open(temporary, _CREATE, 0o666 if mode is None else 0o600)
         _unfinished.add((folder, temporary))
     try:
         with os.fdopen(descriptor, "wb") as file:

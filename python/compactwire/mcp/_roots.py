@@ -46,7 +46,7 @@ class Roots:
     Parameters
     ----------
     paths
-        The folders. They are opened now: a folder that later takes the place of one is not used.
+        The folders. They are opened now; if one is moved or replaced, its files are not used.
     overwrite
         Whether a file may take the place of another.
 
@@ -209,6 +209,10 @@ class Roots:
             real = Path(os.path.realpath(absolute))
         for root in sorted(self._roots, key=lambda root: -len(root.path)):
             if real.is_relative_to(root.path):
+                if not root.in_place():
+                    raise PathError(
+                        f"{argument}: {_shown(path)} is not used{self._replaced_roots()}"
+                    )
                 return root, list(real.relative_to(root.path).parts) or ["."]
         roots = ", ".join(map(_shown, self.paths))
         said = f"is not below a root; the roots are {roots}{self._replaced_roots()}"

@@ -271,5 +271,14 @@ def _requests(line: bytes) -> list[Any]:
     return [
         one["id"]
         for one in each(parsed(line))
-        if isinstance(one.get("method"), str) and id_key(one.get("id")) is not None
+        if isinstance(one.get("method"), str) and _can_be_answered(one.get("id"))
     ]
+
+
+def _can_be_answered(identity: object) -> bool:
+    """Whether a message can have this id: a number, or a text that is Unicode."""
+    try:
+        str(identity).encode()
+    except UnicodeEncodeError:
+        return False
+    return id_key(identity) is not None
