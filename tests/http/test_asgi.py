@@ -319,6 +319,33 @@ def test_a_coding_without_a_session_is_refused() -> None:
     assert inner.scope == {}
 
 
+def test_answers_of_a_session_are_not_for_caches() -> None:
+    sent = call(CompactASGI(App(*whole(b""))), [(b"compactwire", b"offer")], b"")
+    assert {(b"cache-control", b"no-store"), (b"vary", b"Compactwire")} <= set(sent[0]["headers"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"CDN-Cache-Control", b"Surrogate-Control", b"Any-CDN-Cache-Control", b"X-Accel-Expires"],
+)
+def test_an_answer_that_a_cache_keeps_in_any_case_stays_as_it_is(name: bytes) -> None:
+    inner = App(*whole(b""))
+    app = CompactASGI(inner)
+    session = opened(app)
+    inner.messages = (start(LENGTH, (name, b"60")), part(TEXT))
+    for header in (b"offer", b"offer; " + session + b"; lane=0; seq=1; new"):
+        sent = call(app, [(b"compactwire", header)], b"")
+        assert [name for name, _ in sent[0]["headers"]] == [LENGTH[0], name.lower()]
+        assert sent[1:] == [part(TEXT)]
+    coded = cw.Session().encode_request(context=body(9).decode(), pack="bytes")
+    headers = [
+        (b"compactwire", session + b"; lane=0; seq=2; coded; new"),
+        (b"content-encoding", b"x-compactwire"),
+    ]
+    # Otherwise the client would take it for the answer of a stranger.
+    assert (said(sent := call(app, headers, coded)), sent[1:]) == (b"seq=2", [part(TEXT)])
+
+
 def test_the_header_of_an_application_is_not_ours() -> None:
     inner = App(start((b"Compactwire", b"refused=state")), part(b""))
     assert said(call(CompactASGI(inner), [(b"compactwire", b"x")], b"")) == b""

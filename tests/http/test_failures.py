@@ -351,6 +351,24 @@ def test_an_answer_that_was_compressed_again_is_an_error_that_says_so(encoding: 
     assert wire.post(body(2), after=compress) == body(2)
 
 
+@pytest.mark.parametrize("headers", [(), ("compactwire",), ("content-encoding",)])
+def test_a_coded_answer_to_a_request_without_a_session_is_an_error(headers: Any) -> None:
+    """A cache may have it from another client."""
+    wire = Wire().opened()
+    wire.post(body(1))
+    coded = wire.sent[-1]
+
+    def stored(sent: Sent) -> None:
+        sent.status, sent.answer = coded.status, coded.answer
+        sent.answer_headers = [pair for pair in coded.answer_headers if pair[0] not in headers]
+
+    other = Wire()
+    for said in ("offer", ""):
+        with pytest.raises(CompactWireError, match="this request has no session"):
+            other.post(body(1), after=stored)
+        assert other.sent[-1].said == said
+
+
 def test_a_proxy_that_strips_headers_of_requests() -> None:
     wire = Wire()
     for turns in range(5):

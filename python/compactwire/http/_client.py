@@ -282,6 +282,7 @@ class Exchange:
         answer = self._answer = read(values(headers, NAME)) or Header()
         # Missing is no matter: the header of a coded answer says that it is coded.
         self._encoding = "" if is_coded(headers) else ", ".join(values(headers, "content-encoding"))
+        coded = answer.coded or is_coded(headers)
         if self._held is None:
             if self._offering:
                 # An error can be of a gateway: it does not show whether the server has sessions.
@@ -289,12 +290,12 @@ class Exchange:
                 self._offering = False
                 first = self._first(answer)
                 self._offered(self._key, None if unknown else answer, first)
-            return self._over()
+            return "coded" if coded else self._over()
         if self._coded:
             if answer.refused:
                 return self._refused(status)
             if answer.seq != self._lane.seq:
-                return self._lost(status, headers)
+                return self._lost(status, coded=coded)
             self._client.accepted(self._origin)
         elif answer.session:
             # The server has lost the session, or it is another server: it answered with a new one.
@@ -304,7 +305,7 @@ class Exchange:
             return self._over()
         elif not self._known and answer.seq == self._lane.seq:
             self._client.learn(self._held[0], self._target)
-        return "coded" if answer.coded or is_coded(headers) else self._over()
+        return "coded" if coded else self._over()
 
     def _offered(self, key: bytes, answer: Header | None, first: Lane | None = None) -> None:
         self._client.offered(key, self._origin, self._target, answer, first)
@@ -333,7 +334,7 @@ class Exchange:
             return "again"
         return self._again_plain()
 
-    def _lost(self, status: int, headers: Headers) -> Step:
+    def _lost(self, status: int, *, coded: bool) -> Step:
         """The answer is not of a server that knows the session."""
         assert self._held is not None
         # An application that succeeds may have taken the coded body for its own.
@@ -341,7 +342,7 @@ class Exchange:
         self._client.end(self._held[0], self._origin, cost=_CREDIT if for_long else 1)
         if status in _NOT_UNDERSTOOD:
             return self._again_plain()
-        return "coded" if self._answer.coded or is_coded(headers) else self._over()
+        return "coded" if coded else self._over()
 
     def _again_plain(self) -> Step:
         self._release(whole=False)
@@ -356,6 +357,11 @@ class Exchange:
         """
         lane, answer = self._lane, self._answer
         try:
+            if self._held is None:
+                raise InvalidFormat(
+                    "the answer is coded, but this request has no session: something between "
+                    "client and server has kept the answer to another client"
+                )
             if answer.seq != lane.seq:
                 raise InvalidFormat("the answer is coded, but not for this request")
             if self._encoding:

@@ -28,6 +28,9 @@ from ._table import Table
 _ID_BYTES = 16
 _MAX_LANES = 64
 _NO_BODY = (204, 205, 206, 304)
+# Caches that know one of these ignore `Cache-Control` (RFC 9213), and so our `no-store`.
+_STORED = ("surrogate-control", "x-accel-expires")
+_STORED_END = "cdn-cache-control"
 
 
 class Server:
@@ -171,6 +174,8 @@ class Turn:
         kinds = values(headers, "content-type")
         if any(kind.strip().lower().startswith("text/event-stream") for kind in kinds):
             return False
+        if _is_stored(headers):
+            return False
         options = self._server.options
         limit = min(options.max_size, self._header.size or options.max_size)
         return not options.why_plain(headers, length, limit)
@@ -199,10 +204,11 @@ class Turn:
         """The headers of an answer whose body stays as it is."""
         headers = without(headers, NAME)
         asked = self._lane is not None and self._header.offer
-        if self._accepted or asked:
+        stored = _is_stored(headers)
+        if self._accepted or (asked and not stored):
             return _marked(headers, Header(seq=self._header.seq))
         # A user that the application rejects gets no session, and so takes no memory.
-        if not self.wants or status >= 400:
+        if not self.wants or status >= 400 or stored:
             return headers
         first, options = self.first(), self._server.options
         limit = min(MAX_KEPT, options.max_size)
@@ -220,7 +226,13 @@ def refusal(refused: RefusalError) -> tuple[Headers, bytes]:
 
 def _marked(headers: Headers, header: Header) -> Headers:
     """An answer with our header is for one client: a cache must not give it to another."""
-    return [*headers, (NAME, str(header)), ("cache-control", "no-store")]
+    more = [(NAME, str(header)), ("cache-control", "no-store"), ("vary", "Compactwire")]
+    return [*headers, *more]
+
+
+def _is_stored(headers: Headers) -> bool:
+    """Whether some caches may keep an answer with these headers whatever we say."""
+    return any(name in _STORED or name.endswith(_STORED_END) for name, _ in headers)
 
 
 def _key(id: str) -> bytes:
