@@ -152,3 +152,13 @@ def test_one_offer_is_under_way_at_a_time() -> None:
     with pytest.raises(Lost):
         wire.post(body(1), before=fail)
     wire.opened()
+
+
+def test_an_error_opens_no_session_whatever_it_says() -> None:
+    wire = Wire()
+
+    def fail(sent: Sent) -> None:
+        sent.status = 404
+
+    wire.post(body(1), after=fail)
+    assert kept(wire.client) == []

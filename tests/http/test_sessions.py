@@ -59,6 +59,15 @@ def test_another_path_of_a_server_is_coded_after_it_has_answered() -> None:
     assert [sent.status for sent in wire.sent] == [200] * 4
 
 
+@pytest.mark.parametrize("status", [400, 404, 503])
+def test_a_path_that_answers_with_an_error_is_not_known(status: int) -> None:
+    """Another application may be put behind a path that nobody serves yet."""
+    wire = Wire().opened()
+    for wire.status, coded in ((status, False), (status, False), (200, False), (200, True)):
+        wire.post(body(1), method="PUT")
+        assert ("coded" in wire.sent[-1].said) == coded
+
+
 def test_a_path_with_a_short_answer_is_known() -> None:
     wire = Wire(answer=lambda _: b"").opened()
     for turns in (1, 2):

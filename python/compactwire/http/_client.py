@@ -286,7 +286,7 @@ class Exchange:
         if self._held is None:
             if self._offering:
                 # An error can be of a gateway: it does not show whether the server has sessions.
-                unknown = status >= 400 and not answer.session
+                unknown = status >= 400
                 self._offering = False
                 first = self._first(answer)
                 self._offered(self._key, None if unknown else answer, first)
@@ -297,13 +297,14 @@ class Exchange:
             if answer.seq != self._lane.seq:
                 return self._lost(status, coded=coded)
             self._client.accepted(self._origin)
-        elif answer.session:
+        elif answer.session and status < 400:
             # The server has lost the session, or it is another server: it answered with a new one.
             session, _ = self._held
             key = session.owner if self._known else _key_of(self._key, self._target)
             self._offered(key, answer, self._first(answer))
             return self._over()
-        elif not self._known and answer.seq == self._lane.seq:
+        elif not self._known and answer.seq == self._lane.seq and status < 400:
+            # An error may mean that nobody serves this path yet.
             self._client.learn(self._held[0], self._target)
         return "coded" if coded else self._over()
 
