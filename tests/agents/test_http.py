@@ -240,6 +240,24 @@ def test_an_event_stream_passes_in_its_parts(library: Any) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("url", "extensions"), [("/agent%2Fx", {}), ("/agent/x", {"target": b"/other"})]
+)
+def test_a_path_is_the_one_that_is_sent(library: Any, url: str, extensions: Any) -> None:
+    """A gateway may lead the two to different applications."""
+    inner = in_process(library, CompactASGI(Echo()))
+
+    async def main() -> None:
+        async with client_of(library, inner) as client:
+            for each in ("/agent/x", "/agent/x?q=1"):
+                await client.put(each, content=body(9))
+            await client.put(url, content=body(9), extensions=extensions)
+
+    asyncio.run(main())
+    coded = ["content-encoding" in request.headers for request in inner.requests]
+    assert coded == [False, True, False]
+
+
 def test_redirects_and_cookies_work(library: Any) -> None:
     echo = Echo()
 
