@@ -286,7 +286,7 @@ def coded_answer(library: Any, **changed: Any) -> Any:
     """A server that opens a session, and answers in it with something else."""
 
     def answer(request: Any) -> Any:
-        if "lane" not in request.headers["compactwire"]:
+        if "lane" not in request.headers.get("compactwire", ""):
             return library.Response(200, headers={"compactwire": SESSION})
         given = {"compactwire": "seq=1; coded; new", "content-encoding": "x-compactwire"}
         return library.Response(200, headers=given, **changed)
@@ -337,8 +337,23 @@ def test_an_answer_without_end_is_given_up(library: Any) -> None:
         client.post("http://a/", content=body(3))
         with pytest.raises(library.DecodingError, match="longer than max_size"):
             client.post("http://a/", content=body(3))
-    assert len(taken) == 11
-    assert Endless.closed
+        assert len(taken) == 11
+        assert Endless.closed
+        # It fails once, not for each request.
+        assert client.post("http://a/", content=body(3)).status_code == 200
+
+
+def test_an_answer_over_max_size_in_a_task_switches_coding_off(library: Any) -> None:
+    inner = coded_answer(library, content=b"x" * 701)
+
+    async def main() -> None:
+        async with client_of(library, inner, max_size=700) as client:
+            await client.post("/", content=b"")
+            with pytest.raises(library.DecodingError, match="longer than max_size"):
+                await client.post("/", content=b"")
+            assert (await client.post("/", content=b"")).status_code == 200
+
+    asyncio.run(main())
 
 
 def test_a_bomb_in_an_answer_is_given_up(library: Any) -> None:

@@ -352,10 +352,7 @@ class Exchange:
         return "again"
 
     def decode(self, coded: bytes) -> bytes:
-        """The body of a coded answer. Raises a `CompactWireError` if it cannot be read.
-
-        The application has acted on the request: no more answers of this server are risked.
-        """
+        """The body of a coded answer. Raises a `CompactWireError` if it cannot be read."""
         lane, answer = self._lane, self._answer
         try:
             if self._held is None:
@@ -374,13 +371,20 @@ class Exchange:
             answers = answers or self._client.options.session()
             body = body_of(answers, coded)
         except CompactWireError:
-            self._client.failed(self._origin, cost=_CREDIT)
+            self.unreadable()
             raise
         lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
         self._client.accepted(self._origin)
         self._over()
         self._client.options.report("response", len(body), len(coded))
         return body
+
+    def unreadable(self) -> None:
+        """A coded answer cannot be read.
+
+        The application has acted on the request: no more answers of this server are risked.
+        """
+        self._client.failed(self._origin, cost=_CREDIT)
 
     def _over(self) -> Step:
         self._lane.fresh = False

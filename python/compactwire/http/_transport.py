@@ -167,8 +167,9 @@ class _Wire:
         length = length_of(_headers(response))
         return length is not None and length <= min(_SHORT, self.client.options.max_size)
 
-    def too_large(self, request: Any) -> Exception:
+    def too_large(self, request: Any, exchange: Exchange) -> Exception:
         """The error for an answer that is longer than any that a server may send."""
+        exchange.unreadable()
         error: Exception = self.library.DecodingError(
             "the answer is coded by a session and longer than max_size, "
             f"{self.client.options.max_size} bytes",
@@ -193,11 +194,11 @@ class _Sync:
                         response.headers.pop(NAME, None)
                         return response
                     if step == "coded":
-                        body = self._read(request, response)
+                        body = self._read(request, response, exchange)
                         response.close()
                         return wire.decoded(request, response, exchange, body)
                     if wire.is_short(response):
-                        self._read(request, response)
+                        self._read(request, response, exchange)
                     response.close()
                 except BaseException:
                     response.close()
@@ -205,12 +206,12 @@ class _Sync:
         finally:
             exchange.close()
 
-    def _read(self, request: Any, response: Any) -> bytes:
+    def _read(self, request: Any, response: Any, exchange: Exchange) -> bytes:
         parts, size = [], 0
         for part in response.stream:
             size += len(part)
             if size > self._wire.client.options.max_size:
-                raise self._wire.too_large(request)
+                raise self._wire.too_large(request, exchange)
             parts.append(part)
         return b"".join(parts)
 
@@ -243,11 +244,11 @@ class _Async:
                         response.headers.pop(NAME, None)
                         return response
                     if step == "coded":
-                        body = await self._aread(request, response)
+                        body = await self._aread(request, response, exchange)
                         await response.aclose()
                         return await run(len(body), wire.decoded, request, response, exchange, body)
                     if wire.is_short(response):
-                        await self._aread(request, response)
+                        await self._aread(request, response, exchange)
                     await response.aclose()
                 except BaseException:
                     await response.aclose()
@@ -255,12 +256,12 @@ class _Async:
         finally:
             exchange.close()
 
-    async def _aread(self, request: Any, response: Any) -> bytes:
+    async def _aread(self, request: Any, response: Any, exchange: Exchange) -> bytes:
         parts, size = [], 0
         async for part in response.stream:
             size += len(part)
             if size > self._wire.client.options.max_size:
-                raise self._wire.too_large(request)
+                raise self._wire.too_large(request, exchange)
             parts.append(part)
         return b"".join(parts)
 
