@@ -1,4 +1,4 @@
-"""The ASGI middleware: reads coded requests, and codes answers whose length is known."""
+"""The ASGI middleware: reads coded requests, and codes answers that come in one part."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from ._threads import run
 
 if TYPE_CHECKING:
     from ..savings import Saving
-
-# How long an answer that comes in parts is held back. A client waits only so long for each part.
-_PATIENCE_S = 0.05
 
 # The names of ASGI.
 _Message = Any
@@ -113,7 +110,7 @@ class CompactASGI:
             kept = _Kept(receive)
             receive, turn.first = kept.receive, kept.body
         scope = {**scope, "headers": _raw(turn.request_headers(size))}
-        answer = _Answer(turn, send, self._server.options.clock)
+        answer = _Answer(turn, send)
         await self._app(scope, receive, answer.send)
         await answer.flush()
 
@@ -158,67 +155,51 @@ class _Kept:
 
 
 class _Answer:
-    """Holds an answer back until its body is known, if it may be coded and is made at once."""
+    """Codes an answer whose first part is its whole body. All others are sent as they are made.
 
-    def __init__(self, turn: Turn, send: _Send, clock: Callable[[], float]) -> None:
-        self._turn, self._send, self._clock = turn, send, clock
-        self._until = 0.0
+    Only the head is held back until that part: a server need not send it before either.
+    """
+
+    def __init__(self, turn: Turn, send: _Send) -> None:
+        self._turn, self._send = turn, send
         self._start: _Message = None
-        self._left = 0
-        self._parts: list[bytes] = []
 
     async def send(self, message: _Message) -> None:
         if message["type"] == "http.response.start":
             await self._begin(message)
-        elif self._start is None:
-            await self._send(message)
-        elif message["type"] == "http.response.body":
-            await self._add(message)
+        elif self._start is not None and message["type"] == "http.response.body":
+            await self._first(message)
         else:
             await self.flush()
             await self._send(message)
 
     async def _begin(self, start: _Message) -> None:
+        self._start = start
         headers = _text(start.get("headers", ()))
-        if self._turn.may_code(start["status"], headers) and not start.get("trailers"):
-            self._start = start
-            self._left = length_of(headers) or 0
-            self._until = self._clock() + _PATIENCE_S
-            return
-        headers = self._turn.plain(start["status"], headers)
-        await self._send({**start, "headers": _raw(headers)})
+        if not self._turn.may_code(start["status"], headers) or start.get("trailers"):
+            await self.flush()
 
-    async def _add(self, message: _Message) -> None:
-        part = bytes(message.get("body", b""))
-        if part:
-            self._parts.append(part)
-        self._left -= len(part)
-        more = message.get("more_body", False)
-        late = more and self._clock() > self._until
-        if more and self._left >= 0 and not late:
-            return
-        if self._left or late:
-            # If its length is not the declared one, the ASGI server reports that.
-            await self.flush(more=more)
+    async def _first(self, message: _Message) -> None:
+        assert self._start is not None
+        headers, body = _text(self._start["headers"]), bytes(message.get("body", b""))
+        # If its length is not the declared one, the ASGI server reports that.
+        if len(body) != length_of(headers):
+            await self.flush()
+            await self._send(message)
             return
         start, self._start = self._start, None
-        body, headers = b"".join(self._parts), _text(start["headers"])
-        self._parts = []
         weight = len(body) + self._turn.weight
         headers, body = await run(weight, self._turn.answer, start["status"], headers, body)
         await self._send({**start, "headers": _raw(headers)})
-        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        await self._send({**message, "body": body})
 
-    async def flush(self, *, more: bool = True) -> None:
-        """Send the messages that were held back as they are."""
+    async def flush(self) -> None:
+        """Send the head, if it was held back."""
         if self._start is None:
             return
         start, self._start = self._start, None
-        headers = self._turn.plain(start["status"], _text(start["headers"]))
+        headers = self._turn.plain(start["status"], _text(start.get("headers", ())))
         await self._send({**start, "headers": _raw(headers)})
-        body, self._parts = b"".join(self._parts), []
-        if body or not more:
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
 
 async def _read(receive: _Receive, limit: int) -> bytes | None:
