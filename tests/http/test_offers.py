@@ -25,6 +25,25 @@ def test_a_peer_without_it_gets_plain_requests_and_three_offers() -> None:
     assert "coded" in wire.sent[-1].said
 
 
+@pytest.mark.parametrize("paths", ["abc", "aaaaaaaaa"])
+def test_paths_without_it_say_nothing_about_others(paths: str) -> None:
+    wire = Wire(server=None)
+    for path in paths:
+        wire.post(body(1), method=path)
+    assert [sent.said for sent in wire.sent[:4]] == ["offer"] * 3 + [""] * (len(paths) > 3)
+    wire.server = Server(options(), 4)
+    wire.post(body(1))
+    wire.post(body(2))
+    assert "coded" in wire.sent[-1].said
+
+
+def test_a_peer_of_many_paths_gets_sixteen_offers() -> None:
+    wire = Wire(server=None)
+    for number in range(40):
+        wire.post(body(1), method=str(number))
+    assert [sent.said for sent in wire.sent] == ["offer"] * 16 + [""] * 24
+
+
 def test_errors_do_not_open_a_session_nor_count_as_refusals() -> None:
     wire = Wire(status=401)
     for _ in range(9):

@@ -15,6 +15,8 @@ Step = Literal["again", "plain", "coded"]
 """What follows an answer: another attempt, or its body is read as it is, or decoded."""
 
 _CREDIT = 3
+# Offers to all paths of a server together: some may be of other applications.
+_MAX_OFFERS = 16
 # A server decides how many lanes a session has.
 _MAX_LANES = 64
 _MAX_ORIGINS = 1_024
@@ -29,7 +31,10 @@ _PROBES, _PROBE, _NEAR = 32, 24, 1 << 18
 
 
 class _Origin:
-    """Experience with a server. One that only refuses gets plain requests for a while."""
+    """Experience with a server, and with a path or a user of it.
+
+    One that only refuses, or is only refused, gets plain requests for a while.
+    """
 
     size = 0
 
@@ -95,7 +100,8 @@ class Client:
         """Whether to offer a session now. One offer of each user is under way at a time."""
         with self._lock:
             known = self._session(key, target) is not None
-            if known or key in self._offering or self._is_off(origin):
+            off = self._is_off(origin) or self._is_off(origin + target)
+            if known or off or key in self._offering:
                 return False
             self._offering.add(key)
             return True
@@ -125,9 +131,11 @@ class Client:
                 session.targets[target] = None
                 self._sessions.put(key, session)
                 return
-            state.offers += 1
-            if state.offers >= _CREDIT:
-                self._switch_off(origin)
+            for place, most in ((origin, _MAX_OFFERS), (origin + target, _CREDIT)):
+                state = self._state(place)
+                state.offers += 1
+                if state.offers >= most:
+                    self._switch_off(place)
 
     def _opened(self, key: bytes, answer: Header, first: Lane | None) -> Lanes:
         lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
@@ -189,7 +197,8 @@ class Client:
         return state
 
     def _is_off(self, origin: str) -> bool:
-        return self._state(origin).off_until > self.options.clock()
+        state = self._origins.get(origin)
+        return state is not None and state.off_until > self.options.clock()
 
     def _switch_off(self, origin: str) -> None:
         until = self.options.clock() + self.options.idle_s
