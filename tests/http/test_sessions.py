@@ -141,6 +141,36 @@ def test_the_least_recently_used_session_is_forgotten() -> None:
     assert [sent.status for sent in wire.sent] == [200, 200, 200, 200, 200, 410, 200]
 
 
+def test_a_user_whose_sessions_are_always_forgotten_gets_plain_requests() -> None:
+    """Another user's requests, which are accepted, do not hide it."""
+    clock = Clock()
+    wire = Wire(server=Server(options(max_sessions=2), 4), client=Client(options(clock=clock)))
+
+    def talk(turns: int) -> list[int]:
+        before = len(wire.sent)
+        for user in ("a", "b", "c", "hot"):
+            wire.post(body(turns), ("cookie", user))
+            wire.post(body(turns), ("cookie", "hot"))
+        return [sent.status for sent in wire.sent[before:]]
+
+    refused = [talk(turns).count(410) for turns in range(1, 9)]
+    # As soon as two of them have none, the server has room for the third.
+    assert refused == [0, 3, 3, 2, 0, 0, 0, 0]
+    assert "coded" in wire.sent[-1].said
+    clock.now += 601
+    talk(9)
+    assert "offer" in [sent.said for sent in wire.sent[-8:]]
+
+
+def test_a_session_that_is_used_between_restarts_is_used_on() -> None:
+    wire = Wire()
+    for turns in range(1, 20):
+        wire.post(body(turns))
+        if turns % 3 == 0:
+            wire.server = Server(options(), 4)
+    assert [sent.status for sent in wire.sent].count(410) == 6
+
+
 def test_the_memory_of_sessions_is_bounded() -> None:
     small = options(max_size=1 << 16, max_memory=1 << 19)
     wire = Wire(server=Server(small, 4), client=Client(small))

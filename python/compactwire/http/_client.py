@@ -73,7 +73,7 @@ class Client:
         """A session and a lane of it that is free; or why there is none."""
         with self._lock:
             session = self._session(key, target)
-            if session is None or self._is_off(origin):
+            if session is None or self._is_off(origin) or self._is_off(session.owner.hex()):
                 return "no-session"
             number = _best(session.lanes, body, target)
             if number is None:
@@ -100,7 +100,7 @@ class Client:
         """Whether to offer a session now. One offer of each user is under way at a time."""
         with self._lock:
             known = self._session(key, target) is not None
-            off = self._is_off(origin) or self._is_off(origin + target)
+            off = any(self._is_off(each) for each in (origin, origin + target, key.hex()))
             if known or off or key in self._offering:
                 return False
             self._offering.add(key)
@@ -146,11 +146,12 @@ class Client:
         self._count += 1
         return Lanes(answer.session, key, limit, lanes, told_size=told, uses=1, number=self._count)
 
-    def accepted(self, origin: str) -> None:
-        """Something was coded with the session, and accepted."""
+    def accepted(self, origin: str, owner: bytes) -> None:
+        """Something was coded with a session of this owner, and accepted."""
         with self._lock:
-            state = self._state(origin)
-            state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
+            for state in (self._state(origin), self._origins.get(owner.hex())):
+                if state is not None:
+                    state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
 
     def failed(self, origin: str, *, cost: int = 1) -> bool:
         """Count a coded request that was not accepted; whether coding is now switched off."""
@@ -161,10 +162,12 @@ class Client:
         """Forget a session that the server does not have; the next request offers a new one.
 
         A restart ends all sessions, each in several requests, and counts once: sessions that were
-        older than another one's end count only if the cost is the whole credit.
+        older than another one's end count only if the cost is the whole credit. A server may also
+        forget all sessions of one user, for whom each then counts.
         """
         with self._lock:
-            self._sessions.drop(session.owner, session)
+            if self._sessions.drop(session.owner, session):
+                self._failed(session.owner.hex(), 1)
             state = self._state(origin)
             if session.number > state.ended or cost == _CREDIT:
                 state.ended = self._count
@@ -305,7 +308,7 @@ class Exchange:
                 return self._refused(status)
             if answer.seq != self._lane.seq:
                 return self._lost(status, coded=coded)
-            self._client.accepted(self._origin)
+            self._client.accepted(self._origin, self._held[0].owner)
         elif answer.session and status < 400:
             # The server has lost the session, or it is another server: it answered with a new one.
             session, _ = self._held
@@ -383,7 +386,7 @@ class Exchange:
             self.unreadable()
             raise
         lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
-        self._client.accepted(self._origin)
+        self._client.accepted(self._origin, self._held[0].owner)
         self._over()
         self._client.options.report("response", len(body), len(coded))
         return body

@@ -55,10 +55,12 @@ class Table(Generic[_Key, _Value]):
         if self._is(key, value):
             self.put(key, value)
 
-    def drop(self, key: _Key, value: _Value) -> None:
-        """Forget a value, unless the key has another one by now."""
-        if self._is(key, value):
+    def drop(self, key: _Key, value: _Value) -> bool:
+        """Forget a value, unless the key has another one by now. Whether it was there."""
+        found = self._is(key, value)
+        if found:
             self._remove(key)
+        return found
 
     def _is(self, key: _Key, value: _Value) -> bool:
         return key in self._kept and self._kept[key][2] is value
