@@ -296,6 +296,21 @@ def test_a_request_that_fails_begins_its_lane_anew(arrived: bool) -> None:
     assert len(wire.sent[-1].body) < 100
 
 
+def test_a_lane_begins_anew_where_the_server_sees_it() -> None:
+    """The application of another path says nothing about it."""
+    wire = Wire(server=Server(options(), 1)).opened()
+    wire.post(body(1))
+
+    def fail(sent: Sent) -> None:
+        raise Lost
+
+    with pytest.raises(Lost):
+        wire.post(body(2), before=fail)
+    Wire(client=wire.client, server=None).post(body(3), method="OTHER")
+    wire.post(body(4))
+    assert [sent.status for sent in wire.sent[3:]] == [200]
+
+
 def test_an_answer_that_was_not_read_is_not_referred_to() -> None:
     wire = Wire().opened()
     wire.post(body(1))

@@ -399,7 +399,9 @@ class Exchange:
         self._client.failed(self._origin, cost=_CREDIT)
 
     def _over(self) -> Step:
-        self._lane.fresh = False
+        # Otherwise it is not known whether the server has the lane begun anew.
+        if self._answer.seq == self._lane.seq:
+            self._lane.fresh = False
         self._whole = True
         if self._body:
             self._client.options.report("request", len(self._body), self._sent, self._reason)
