@@ -255,3 +255,34 @@ def test_an_unknown_method_does_not_end_a_session(start: Start) -> None:
     assert relay.ask("x", 2)["error"]["code"] == -32601
     assert relay.end() == (0, b"", "")
     assert len(server.sent("DELETE")) == 1
+
+
+@pytest.mark.parametrize("value", ["7" * 5000, "[" * 2000 + "]" * 2000])
+def test_a_request_that_cannot_be_read_is_answered(start: Start, value: str) -> None:
+    def answer(request: Request) -> None:
+        request.reply('{"jsonrpc": "2.0", "id": 2, "result": {}}')
+
+    relay, server = start(answer)
+    assert relay.process.stdin is not None
+    request = b'{"jsonrpc": "2.0", "id": %b, "method": "x", "params": {"a": %b}}'
+    relay.process.stdin.write(request % (b"1", value.encode()) + b"\n")
+    relay.process.stdin.flush()
+    refused = relay.answer()
+    assert (refused["id"], "was not asked" in refused["error"]["message"]) == (1, True)
+    assert not server.requests
+    # In an array, the id is not looked for.
+    relay.process.stdin.write(b"[" + request % (b"2", value.encode()) + b"]\n")
+    relay.process.stdin.flush()
+    assert relay.answer() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    assert relay.end() == (0, b"", "")
+
+
+def test_what_the_server_says_of_a_line_that_is_not_json_passes(start: Start) -> None:
+    error = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "Parse error"}}'
+    relay, server = start(lambda request: request.reply(error, 400))
+    assert relay.process.stdin is not None
+    relay.process.stdin.write(b"{\n")
+    relay.process.stdin.flush()
+    assert relay.answer() == json.loads(error)
+    assert [one.body for one in server.requests] == [b"{"]
+    assert relay.end() == (0, b"", "")

@@ -88,6 +88,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._middleware": {"_tools", "mcp._project", "mcp._readers", "mcp._schemas"},
     "mcp._ledger": {"_texts", "mcp._names", "savings"},
     "mcp._names": set(),
+    "mcp._outline": set(),
     "mcp._project": {"_core", "_tools", "errors", "mcp._same"},
     "mcp._readers": set(),
     "mcp._relay": {f"mcp.{name}" for name in ("_messages", "_project", "_readers", "_schemas")}
@@ -100,7 +101,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._http": {f"mcp.{name}" for name in ("_host", "_http_client", "_http_link", "_relay")},
     "mcp._http_link": {"_texts"}
     | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_headers", "_http_notifications")}
-    | {f"mcp.{name}" for name in ("_http_session", "_messages", "_relay", "_retry", "_sse")},
+    | {f"mcp.{name}" for name in ("_http_session", "_messages", "_outline", "_relay", "_retry")}
+    | {"mcp._sse"},
     "mcp._http_notifications": {f"mcp.{name}" for name in ("_http_client", "_http_session")}
     | {"mcp._retry", "mcp._sse"},
     "mcp._http_session": {f"mcp.{name}" for name in ("_http_client", "_http_headers", "_sse")},

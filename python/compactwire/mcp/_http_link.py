@@ -27,6 +27,7 @@ from ._http_headers import version_of
 from ._http_notifications import Notifications
 from ._http_session import EVENTS, JSON, Session, SessionEndedError
 from ._messages import UNREADABLE, each, id_key, is_error, is_utf8, parsed, with_id
+from ._outline import outline
 from ._relay import MAX_READ
 from ._retry import Retry
 
@@ -45,6 +46,10 @@ __all__ = ["Link"]
 
 _ERROR = -32000
 _METHOD_NOT_FOUND = -32601
+
+_NOT_READ = (
+    "was not asked: the request is nested too deeply for the relay, or has too long a number"
+)
 
 # Requests that are open at the same time, each with a thread and a connection, and that wait.
 _MAX_OPEN, _MAX_WAITING = 64, 10_000
@@ -124,17 +129,40 @@ class Link:
             return
         line = self._relay.from_host(line)
         message = parsed(line)
+        unreadable = message is UNREADABLE
+        if unreadable:
+            message = outline(line)
         requests = [one for one in each(message) if "method" in one and "id" in one]
         keys = {key for one in requests if (key := id_key(one["id"])) is not None}
-        exchange = _Exchange(line, message, keys, bool(requests), unsure=not keys)
+        # Of a message that cannot be read, the answer passes, whatever it is.
+        unknown = message is None or (unreadable and isinstance(message, list))
+        is_request = bool(requests) or unknown
+        exchange = _Exchange(line, message, keys, is_request, unsure=not keys)
+        if unreadable and keys:
+            # Without its headers, the request could mean another one to the server.
+            self._refuse(exchange, _NOT_READ)
+            return
         if self._cancels(exchange):
             return
         if self._before is not None:
             self._before.done.wait()
             self._before = None
-        if not requests or exchange.method == "initialize":
+        if not is_request or exchange.method == "initialize":
             self._before = exchange
         self._start(exchange)
+
+    def _refuse(self, exchange: _Exchange, why: str) -> None:
+        """Answer a request that is not sent with an error."""
+        with self._lock:
+            self._register(exchange)
+        self._fail(exchange, HttpError(why))
+
+    def _register(self, exchange: _Exchange) -> None:
+        for key in exchange.left:
+            used = self._open.get(key)
+            if used is not None:  # The host used the id again; only one answer can be told.
+                used.left.discard(key)
+            self._open[key] = exchange
 
     def _cancels(self, exchange: _Exchange) -> bool:
         """Note a cancellation; whether ending the request is all there is to do for it."""
@@ -175,11 +203,7 @@ class Link:
 
     def _start(self, exchange: _Exchange) -> None:
         with self._lock:
-            for key in exchange.left:
-                used = self._open.get(key)
-                if used is not None:  # The host used the id again; only one answer can be told.
-                    used.left.discard(key)
-                self._open[key] = exchange
+            self._register(exchange)
             full = exchange.is_request and len(self._running) >= _MAX_OPEN
             size = self._waiting_size + len(exchange.line)
             refused = full and (len(self._waiting) >= _MAX_WAITING or size > self._max_message)

@@ -1,0 +1,80 @@
+"""The outer members of a JSON-RPC message that is too long, or nested too deeply, to be read.
+
+Source: RFC 8259. Only the outermost object or array is checked in full; of what is inside of it,
+that its strings end, its brackets match, and nothing else stands there than numbers and literals
+are made of.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["outline"]
+
+# What stands between strings and brackets.
+_PLAIN = re.compile(rb"[ \t\r\n,:0-9eE+.\-truefalsn]*")
+_LONG_NUMBER = re.compile(rb'("(?:[^"\\]|\\.)*")|[0-9eE+.\-]{1000,}', re.DOTALL)
+# The end of a string, or escapes in it: limited, because a repeated group takes memory for each.
+_IN_STRING = re.compile(rb'"|(?:\\.){1,1000}', re.DOTALL)
+_CLOSES = {ord("{"): ord("}"), ord("["): ord("]")}
+
+# Bytes of the outer members without what is nested, and strings and brackets of the whole.
+_MAX_OUTER, _MAX_STEPS = 1 << 20, 4_000_000
+
+
+def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
+    """The message with null for each value that is nested; without recursion, in linear time.
+
+    None if it is not JSON; an empty list if that is not known after the limit of steps.
+    """
+    kept: list[bytes] = []
+    closing = bytearray()
+    at = begun = 0
+    for _ in range(_MAX_STEPS):
+        at = _after_plain(text, at)
+        if at == len(text):
+            return None if closing else _read([*kept, text[begun:]])
+        if text[at] == ord('"'):
+            at = _after_string(text, at)
+            if at == 0:
+                return None
+            continue
+        if text[at] in _CLOSES:
+            if len(closing) == 1:
+                kept += [text[begun:at], b"null"]
+            closing.append(_CLOSES[text[at]])
+        elif not closing or text[at] != closing.pop():
+            return None
+        elif len(closing) == 1:
+            begun = at + 1
+        at += 1
+    return []
+
+
+def _after_plain(text: bytes, at: int) -> int:
+    found = _PLAIN.match(text, at)
+    return found.end() if found else at
+
+
+def _after_string(text: bytes, at: int) -> int:
+    """The position after the string that begins here; 0 if it does not end."""
+    for found in _IN_STRING.finditer(text, at + 1):
+        if found[0] == b'"':
+            return found.end()
+    return 0
+
+
+def _read(kept: list[bytes]) -> dict[str, Any] | list[Any] | None:
+    if sum(map(len, kept)) > _MAX_OUTER:
+        return []
+    outer = _LONG_NUMBER.sub(lambda found: found[1] or b"null", b"".join(kept))
+    try:
+        message = json.loads(outer.decode(errors="replace"))
+    except ValueError:
+        return None
+    return message if isinstance(message, dict | list) else None

@@ -1,0 +1,52 @@
+"""Messages that Python cannot read: what the relay still learns of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from compactwire.mcp._outline import outline
+from tests.mcp.test_spans import OBJECTS
+
+DEEP = b"[" * 2000 + b"]" * 2000
+
+
+@given(OBJECTS)
+def test_outer_values_are_read_and_nested_ones_are_null(value: Any) -> None:
+    outer = {key: None if isinstance(one, dict | list) else one for key, one in value.items()}
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
+        assert outline(text.encode()) == outer
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b'{"id":1,"method":"x","params":{"id":2,"a":%b}}', {"id": 1, "method": "x"}),
+        (b'{"params":{"\\"}":%b},"id":"\\"]\\\\"}', {"id": '"]\\'}),
+        (b'{"id":' + b"7" * 5000 + b',"params":%b}', {"id": None}),
+        (b'{"id":"' + b"7" * 5000 + b'","params":%b}', {"id": "7" * 5000}),
+        (b'{"id":1,"params":%b', None),
+        (b'{"id":1,"params":%b]', None),
+        (b'{"id":1,"params":[%b}', None),
+        (b'{"id":1,"params":"%b}', None),
+        (b'{"id":1 "params":%b}', None),
+        (b'{"id":1,"params":[%b,word]}', None),
+        (b'<html>{"id":1,"params":%b}', None),
+        (b'{"id":1,"params":%b}{}', None),
+        (b"17", None),
+        (b'[{"id":1,"params":%b}]', [None]),
+    ],
+)
+def test_the_outline_of_a_message_that_is_nested_deeply(text: bytes, found: Any) -> None:
+    outer = outline(text.replace(b"%b", DEEP))
+    if isinstance(outer, dict):
+        assert outer.pop("params") is None
+    assert outer == found
+
+
+def test_the_search_is_bounded() -> None:
+    assert outline(b'{"a":' + b"[]," * 2_100_000 + b"0}") == []
+    assert outline(b'{"a":"' + b"x" * (1 << 20) + b'"}') == []
