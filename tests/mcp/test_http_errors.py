@@ -286,3 +286,17 @@ def test_what_the_server_says_of_a_line_that_is_not_json_passes(start: Start) ->
     assert relay.answer() == json.loads(error)
     assert [one.body for one in server.requests] == [b"{"]
     assert relay.end() == (0, b"", "")
+
+
+@pytest.mark.parametrize("body", ['{"id": 1, "result": "', '<html>\n{"id": 1, "result": {}}\n'])
+def test_a_long_answer_that_is_not_json_is_an_error(start: Start, body: str) -> None:
+    relay, _ = start(lambda request: request.reply(body + "x" * (9 << 20)))
+    assert "not a JSON-RPC message" in relay.error()
+    assert relay.end() == (0, b"", "")
+
+
+def test_a_long_answer_passes(start: Start) -> None:
+    body = json.dumps({"result": {"a": "x" * (9 << 20)}, "jsonrpc": "2.0", "id": 7})
+    relay, _ = start(lambda request: request.reply(body))
+    assert relay.ask("x", 7)["id"] == 7
+    assert relay.end() == (0, b"", "")

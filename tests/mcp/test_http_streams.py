@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -89,6 +90,31 @@ def test_answers_that_cannot_be_read_leave_room_for_other_requests(start: Start)
     for identity in range(70):
         relay.send("x", id=identity)
         assert len(relay.line()) > 5000
+    assert relay.end() == (0, b"", "")
+
+
+@pytest.mark.parametrize("value", ["[" * 2000 + "]" * 2000, '"' + "x" * (9 << 20) + '"'])
+def test_a_notification_that_cannot_be_read_is_no_answer(start: Start, value: str) -> None:
+    message = {"method": "notifications/n", "params": {"a": "VALUE"}}
+    note = f"data: {json.dumps(message)}\n\n".replace('"VALUE"', value)
+
+    def answer(request: Request) -> None:
+        if request.method == "GET":
+            request.stream(answered(1))
+        elif request.message["id"] == 1:
+            request.stream("id: a\nretry: 100\n" + note)
+        else:
+            request.stream(note)
+        request.close()
+
+    relay, server = start(answer)
+    relay.send("x", id=1)
+    assert len(relay.line()) > 4000
+    assert relay.answer() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert [one.headers["last-event-id"] for one in server.sent("GET")] == ["a"]
+    relay.send("x", id=2)
+    assert len(relay.line()) > 4000
+    assert "without the answer" in relay.answer()["error"]["message"]
     assert relay.end() == (0, b"", "")
 
 

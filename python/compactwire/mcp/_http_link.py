@@ -128,17 +128,14 @@ class Link:
         if not line.strip():
             return
         line = self._relay.from_host(line)
-        message = parsed(line)
-        unreadable = message is UNREADABLE
-        if unreadable:
-            message = outline(line)
+        message, whole = _read(line, None)
         requests = [one for one in each(message) if "method" in one and "id" in one]
         keys = {key for one in requests if (key := id_key(one["id"])) is not None}
         # Of a message that cannot be read, the answer passes, whatever it is.
-        unknown = message is None or (unreadable and isinstance(message, list))
+        unknown = message is None or (not whole and isinstance(message, list))
         is_request = bool(requests) or unknown
         exchange = _Exchange(line, message, keys, is_request, unsure=not keys)
-        if unreadable and keys:
+        if keys and not whole:
             # Without its headers, the request could mean another one to the server.
             self._refuse(exchange, _NOT_READ)
             return
@@ -307,7 +304,7 @@ class Link:
         """Pass on an answer that is one JSON text."""
         text = self._session.body(answer)
         # The host reads UTF-8, and may end at a line that is not.
-        message: Any = parsed(text, MAX_READ) if is_utf8(text) else None
+        message: Any = _read(text)[0] if is_utf8(text) else None
         error = is_error(message)
         if answer.status >= 300 and not error:
             raise self._session.refused(answer)
@@ -371,13 +368,13 @@ class Link:
 
     def _pass(self, text: bytes, exchange: _Exchange | None) -> None:
         """Pass on a message, as one line. Outside of strings, JSON may have line breaks."""
-        message = parsed(text, MAX_READ)
-        if message is None and b"\n" in text:
+        message, whole = _read(text)
+        if message is None and (b"\n" in text or not whole):
             # Without the break, which may be in a string, another message might pass.
             self._complain("sent a message that is not JSON; it was dropped")
             return
         line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
-        if exchange is not None and message is UNREADABLE:
+        if exchange is not None and not whole and isinstance(message, list):
             exchange.unsure = True
         with self._to_host:
             for one in each(message):
@@ -459,3 +456,9 @@ class Link:
             exchange.cancelled = True
             exchange.interrupt.set()
         self._notifications.end()
+
+
+def _read(text: bytes, limit: int | None = MAX_READ) -> tuple[Any, bool]:
+    """The message, or what its outline tells, and whether it is the whole message."""
+    message = parsed(text, limit)
+    return (outline(text), False) if message is UNREADABLE else (message, True)
