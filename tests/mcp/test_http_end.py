@@ -167,3 +167,67 @@ def test_a_host_that_no_longer_reads_ends_the_relay(start: Start) -> None:
     relay.process.stdout.close()
     relay.send("x", id=1)
     assert relay.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("too_long", [False, True])
+def test_the_end_is_noticed_while_a_message_waits_for_one_before(
+    start: Start, too_long: bool
+) -> None:
+    hung = threading.Event()
+
+    def answer(request: Request) -> None:
+        if request.body and request.message.get("id") is None:
+            hung.set()
+            request.wait_closed()
+        else:
+            session(request)
+
+    relay, server = start(answer, "--max-message", "10000")
+    shake_hands(relay)
+    assert hung.wait(20)
+    relay.send("x", id=1)
+    if too_long:
+        relay.send("x", id=2, params={"text": "x" * 20_000})
+        failure = relay.answer()
+        assert failure["id"] == 1
+        assert "is left: the host sent" in failure["error"]["message"]
+    # The server never takes the notification: the relay would wait for 30 seconds.
+    _, err = relay.process.communicate(timeout=15)
+    assert (relay.process.returncode, b"without an answer" in err) == (too_long, False)
+    methods = [one.message["method"] for one in server.sent("POST")]
+    assert methods == ["initialize", "notifications/initialized"]
+
+
+def test_a_cancellation_overtakes_what_waits(start: Start) -> None:
+    hung, asked, cancelled = threading.Event(), threading.Event(), threading.Event()
+
+    def answer(request: Request) -> None:
+        method = request.message.get("method") if request.body else ""
+        if method == "notifications/hangs":
+            hung.set()
+            assert cancelled.wait(10)
+            request.reply(status=202, kind="")
+        elif method == "x":
+            asked.set()
+            request.wait_closed()
+        elif method == "y":
+            request.result()
+        else:
+            session(request)
+            if method == "notifications/cancelled":
+                cancelled.set()
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    relay.send("x", id=1)
+    assert asked.wait(20)
+    relay.send("notifications/hangs")
+    assert hung.wait(20)
+    relay.send("y", id=2)
+    relay.send("notifications/cancelled", params={"requestId": 2})
+    relay.send("notifications/cancelled", params={"requestId": 1})
+    assert cancelled.wait(10)
+    assert relay.ask("y", 3)["id"] in (2, 3)
+    sent = [one.message for one in server.sent("POST")]
+    asked_for = [one["params"] for one in sent if one["method"] == "notifications/cancelled"]
+    assert asked_for[0] == {"requestId": 1}

@@ -2,8 +2,9 @@
 
 Each request of the host is a POST in a thread of its own, because its answer may be a stream that
 lasts. Everything else that the host sends, and `initialize`, is answered before the next message is
-sent: these change what the server does with the messages after them. What the server sends goes to
-the host one message at a time, whatever stream it came by.
+sent: these change what the server does with the messages after them. Meanwhile the host is read on,
+for its end and its cancellations. What the server sends goes to the host one message at a time,
+whatever stream it came by.
 
 Invariant: each request of the host is answered, if only by an error, unless the host cancelled it
 or closed the connection.
@@ -53,6 +54,8 @@ _NOT_READ = (
 
 # Requests that are open at the same time, each with a thread and a connection, and that wait.
 _MAX_OPEN, _MAX_WAITING = 64, 10_000
+# Bytes of messages that are kept until the one before them is answered.
+_MAX_KEPT = 1 << 20
 # Requests that need no further answer, but whose connections are still open.
 _MAX_LINGERING = 16
 # Seconds for the server to take a message that has no answer.
@@ -115,6 +118,11 @@ class Link:
         self._waiting_size = 0
         self._lingering: deque[_Exchange] = deque()
         self._before: _Exchange | None = None
+        # Read from the host, but not sent: one thread sends them while `_is_sending`.
+        self._kept: deque[_Exchange] = deque()
+        self._kept_size = 0
+        self._is_sending = False
+        self._fewer = threading.Condition(self._lock)
         self._notifications = Notifications(
             self._session, self._pass_event, self._complain, self._session_ended
         )
@@ -124,7 +132,10 @@ class Link:
     # From the host
 
     def from_host(self, line: bytes) -> None:
-        """Send a message; waits if the one before must be answered first."""
+        """Send a message, or keep it until the one before is answered if that must be first.
+
+        Waits where `_MAX_KEPT` bytes are kept. Only one thread may call this.
+        """
         if not line.strip():
             return
         line = self._relay.from_host(line)
@@ -139,14 +150,60 @@ class Link:
             # Without its headers, the request could mean another one to the server.
             self._refuse(exchange, _NOT_READ)
             return
+        with self._lock:
+            before = self._before
+            kept = self._is_sending or (before is not None and not before.done.is_set())
+        if not kept:
+            self._send(exchange)
+        elif not self._overtakes(exchange):
+            self._keep(exchange)
+
+    def _send(self, exchange: _Exchange) -> None:
         if self._cancels(exchange):
             return
-        if self._before is not None:
-            self._before.done.wait()
-            self._before = None
-        if not is_request or exchange.method == "initialize":
-            self._before = exchange
+        goes_first = not exchange.is_request or exchange.method == "initialize"
+        self._before = exchange if goes_first else None
         self._start(exchange)
+
+    def _keep(self, exchange: _Exchange) -> None:
+        with self._lock:
+            self._fewer.wait_for(lambda: self._kept_size < _MAX_KEPT or self._ended)
+            self._kept.append(exchange)
+            self._kept_size += len(exchange.line)
+            if self._is_sending:
+                return
+            self._is_sending = True
+        try:
+            threading.Thread(target=self._send_kept, daemon=True).start()
+        except RuntimeError:  # The system has no more threads.
+            self._send_kept()
+
+    def _send_kept(self) -> None:
+        """Send what is kept, each message when the one before is answered."""
+        while True:
+            if self._before is not None:
+                self._before.done.wait()
+            with self._lock:
+                if self._ended or not self._kept:
+                    self._is_sending = False
+                    return
+                exchange = self._kept.popleft()
+                self._kept_size -= len(exchange.line)
+                self._fewer.notify_all()
+            self._send(exchange)
+
+    def _overtakes(self, exchange: _Exchange) -> bool:
+        """Send a cancellation at once if its request was sent; whether it was."""
+        if exchange.method != "notifications/cancelled":
+            return False
+        with self._lock:
+            found = self._open.get(_cancelled(exchange.message))
+            others = sum(not one.is_request for one in self._running)
+            if found is None or found.cancelled or others > _MAX_LINGERING:
+                return False
+        if not self._cancels(exchange):
+            self._start(exchange)
+        return True
 
     def _refuse(self, exchange: _Exchange, why: str) -> None:
         """Answer a request that is not sent with an error."""
@@ -165,10 +222,8 @@ class Link:
         """Note a cancellation; whether ending the request is all there is to do for it."""
         if exchange.method != "notifications/cancelled":
             return False
-        params = exchange.message.get("params")
-        identity = params.get("requestId") if isinstance(params, dict) else None
         with self._lock:
-            found = self._open.get(id_key(identity))
+            found = self._open.get(_cancelled(exchange.message))
             if found is None:
                 return not self._session.headers.is_session
             found.cancelled = True
@@ -401,7 +456,8 @@ class Link:
     def _fail(self, exchange: _Exchange, error: HttpError) -> None:
         """Answer what is left of an exchange with an error."""
         text = f"the MCP server at {self._endpoint.origin} {error}"
-        if not (exchange.left or exchange.done.is_set() or isinstance(error, SessionEndedError)):
+        ended = isinstance(error, SessionEndedError) or exchange.interrupt.was_set
+        if not (exchange.left or exchange.done.is_set() or ended):
             self._complain(f"{error}, for {short_line(str(exchange.method or 'a response'))}")
         if not exchange.is_open:
             return
@@ -422,7 +478,7 @@ class Link:
     def is_busy(self) -> bool:
         """Whether a message of the host is not answered."""
         with self._lock:
-            return bool(self._running or self._waiting)
+            return bool(self._running or self._waiting or self._is_sending)
 
     def _session_ended(self, text: str) -> None:
         """End the relay: a host starts a server again that has ended, and asks for a session."""
@@ -437,6 +493,9 @@ class Link:
     def _fail_all(self, error: HttpError) -> None:
         """Answer what is open with an error."""
         with self._lock:
+            for one in self._kept:
+                self._register(one)
+            self._kept.clear()
             left = list(dict.fromkeys(self._open.values()))
         for exchange in left:
             self._fail(exchange, error)
@@ -445,6 +504,7 @@ class Link:
         """End the session, and every request that is open; why, if a message was too long."""
         with self._lock:
             self._ended = True
+            self._fewer.notify_all()
             left = [*self._running, *self._lingering]
         if too_long:
             limit = f"{self._max_message:,} bytes"
@@ -456,6 +516,12 @@ class Link:
             exchange.cancelled = True
             exchange.interrupt.set()
         self._notifications.end()
+
+
+def _cancelled(message: dict[str, Any]) -> Key | None:
+    """The id of the request that is cancelled."""
+    params = message.get("params")
+    return id_key(params.get("requestId")) if isinstance(params, dict) else None
 
 
 def _read(text: bytes, limit: int | None = MAX_READ) -> tuple[Any, bool]:
