@@ -73,6 +73,7 @@ def test_a_session_names_itself_and_its_version() -> None:
         ("prompts/get", {"name": ""}, {"Mcp-Name": ""}),
         ("resources/read", {"uri": "a:b"}, {"Mcp-Name": "a:b"}),
         ("tasks/get", {"name": "x"}, {}),
+        ("tasks/get", {"": "x"}, {}),
     ],
 )
 def test_a_request_of_2026_repeats_method_and_name(

@@ -135,7 +135,7 @@ class ProtocolHeaders:
 
     def _repeated(self, method: str, params: object) -> Iterator[tuple[str, str | None]]:
         yield "Mcp-Method", _encoded(method)
-        name = params.get(_NAMES.get(method, "")) if isinstance(params, dict) else None
+        name = params.get(_NAMES.get(method)) if isinstance(params, dict) else None
         if isinstance(params, dict) and isinstance(name, str):
             yield "Mcp-Name", _encoded(name)
             if method == "tools/call":
