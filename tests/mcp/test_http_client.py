@@ -136,7 +136,15 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
         assert found.status == 200
     with pytest.raises(HttpError, match=f"the proxy http://127.0.0.1:{server.port} of .*: 407"):
         Endpoint("https://example.invalid/", {"X-Key": "1"}).open("GET", {}, None, Interrupt())
-    first, second = server.requests
+    for url in ("https://[2001:db8::1]/", "https://bücher.invalid:8443/"):
+        with pytest.raises(HttpError, match=r"of HTTPS_PROXY .*: 407"):
+            Endpoint(url, {}).open("GET", {}, None, Interrupt())
+    with Endpoint("http://bücher.invalid/", {}).open("GET", {}, None, Interrupt()) as found:
+        assert found.status == 200
+    first, second, *others = server.requests
+    paths = ["[2001:db8::1]:443", "xn--bcher-kva.invalid:8443", "http://xn--bcher-kva.invalid/"]
+    assert [one.path for one in others] == paths
+    assert others[2].headers["host"] == "xn--bcher-kva.invalid"
     assert first.path == "http://example.invalid/mcp?a=b"
     assert first.headers["host"] == "example.invalid"
     assert first.headers["proxy-authorization"] == "Basic dXNlcjpwYSBzcw=="

@@ -117,6 +117,23 @@ class _Response(http.client.HTTPResponse):
         raise http.client.HTTPException("too many interim answers")
 
 
+class _Secure(http.client.HTTPSConnection):
+    """A connection of TLS, which may lead through a proxy to an address of IPv6."""
+
+    _tunnel_host: str
+
+    def _tunnel(self) -> None:
+        # Private, but older versions of `http.client` write the address without brackets.
+        # TLS needs it without.
+        host = self._tunnel_host
+        if ":" in host:
+            self._tunnel_host = f"[{host}]"
+        try:
+            super()._tunnel()  # type: ignore[misc]
+        finally:
+            self._tunnel_host = host
+
+
 class Endpoint:
     """A URL, and the headers of the user for every request to it.
 
@@ -255,7 +272,7 @@ class Endpoint:
         else:
             with self._lock:
                 self._tls = self._tls or _tls()
-            connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=self._tls)
+            connection = _Secure(host, port, timeout=seconds, context=self._tls)
             if proxy is not None:
                 connection.set_tunnel(*address(place), headers=proxy_headers(proxy))
         connection.response_class = _Response

@@ -25,7 +25,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def checked(url: str) -> SplitResult:
-    """The parts of a URL, with its path and query quoted; `ValueError` if it is not valid."""
+    """The parts of a URL, all in ASCII; `ValueError` if it is not valid."""
     try:
         place = urlsplit(url)
         port = place.port
@@ -38,6 +38,9 @@ def checked(url: str) -> SplitResult:
     if place.username is not None or place.password is not None:
         raise ValueError("the URL names a user: credentials belong in --header")
     safe = "!$%&'()*+,/:;=@-._~?"
+    if not place.hostname.isascii():
+        named = place.hostname.encode("idna").decode()
+        place = place._replace(netloc=named if port is None else f"{named}:{port}")
     path, query = quote(place.path, safe=safe), quote(place.query, safe=safe)
     return place._replace(path=path or "/", query=query, fragment="")
 
