@@ -173,6 +173,35 @@ def test_an_answer_that_breaks_anywhere_is_answered_once(start: Start, kind: str
     assert relay.end() == (0, b"", "")
 
 
+@pytest.mark.parametrize("more", ["", "Content-Length: 9\r\n", "Transfer-Encoding: chunked\r\n"])
+def test_the_content_of_an_acceptance_is_not_waited_for(start: Start, more: str) -> None:
+    closed = threading.Event()
+
+    def answer(request: Request) -> None:
+        if "id" in request.message:
+            request.result()
+            return
+        request.send(f"HTTP/1.1 202 Accepted\r\n{more}\r\n")
+        if request.wait_closed():
+            closed.set()
+
+    relay, _ = start(answer)
+    relay.send("notifications/n")
+    assert closed.wait(10)
+    assert "result" in relay.ask("x")
+    assert relay.end() == (0, b"", "")
+
+
+def test_a_connection_is_used_again_after_an_acceptance_without_content(start: Start) -> None:
+    def answer(request: Request) -> None:
+        request.result() if "id" in request.message else request.reply(status=202, kind="")
+
+    relay, server = start(answer)
+    relay.send("notifications/n")
+    assert "result" in relay.ask("x")
+    assert server.connections == 1
+
+
 def test_a_server_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -379,7 +379,8 @@ class Answer:
     def close(self) -> None:
         """End the exchange; the connection is kept where nothing is left to read."""
         self._interrupt.watch(None)
-        kept = self._whole and not self._response.will_close and not self._interrupt.was_set
+        whole = self._whole or self._response.length == 0
+        kept = whole and not self._response.will_close and not self._interrupt.was_set
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             self._response.close()
         if kept and self._connection.sock is not None:

@@ -343,15 +343,9 @@ class Link:
                 raise self._session.refused(answer)
 
     def _accepted(self, exchange: _Exchange, answer: Answer) -> None:
-        """After a message that has no answer."""
+        """After a message that has no answer: the status says all, and content may never end."""
         if answer.status >= 300:
             raise self._session.refused(answer)
-        if answer.media_type != EVENTS:  # Such a stream may never end.
-            size = 0
-            for chunk in answer.chunks():  # Read, so that the connection can be used again.
-                size += len(chunk)
-                if size > 1 << 16:
-                    break
         if exchange.method == "notifications/initialized":
             self._notifications.listen()
 
