@@ -7,6 +7,8 @@ import queue
 import threading
 from typing import TYPE_CHECKING
 
+import pytest
+
 from compactwire.mcp import _http_link
 from compactwire.mcp._http_client import Answer, Endpoint, HttpError, Interrupt
 from compactwire.mcp._http_link import Link
@@ -14,8 +16,6 @@ from compactwire.mcp._relay import Passthrough
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pytest
 
     from compactwire.mcp._host import End
 
@@ -89,3 +89,25 @@ def test_a_request_that_is_cancelled_often_does_not_end_another() -> None:
     assert not any(one.was_set for one in server.interrupts.values())
     for one in server.closes:
         one.set()
+
+
+def test_no_more_is_read_while_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_http_link, "passed_on", lambda _: True)
+    server = Server(4)
+    link = link_to(server)
+    read: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def host() -> None:
+        for n, method in enumerate(("initialize", "x", "x", "x")):
+            message = {"id": n, "method": method, "params": {"text": "x" * (1 << 20)}}
+            link.from_host(json.dumps(message).encode())
+            read.put(n)
+
+    threading.Thread(target=host, daemon=True).start()
+    assert [read.get(timeout=20) for _ in range(2)] == [0, 1]
+    with pytest.raises(queue.Empty):  # Time can only hide a failure.
+        read.get(timeout=0.2)
+    for one in server.closes:
+        one.set()
+    assert [read.get(timeout=20) for _ in range(2)] == [2, 3]
+    assert {server.started.get(timeout=20) for _ in range(4)} == {0, 1, 2, 3}
