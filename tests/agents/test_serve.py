@@ -461,7 +461,9 @@ def stuck(folder: Path, change: str) -> Iterator[Any]:
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Path) -> None:
     number = getattr(signal, name)
-    change = f"_folder.Folder.rename = lambda *_, **__: {NEVER}"
+    # A signal that is ignored, as under nohup, stays so in a child.
+    default = f"import signal; signal.signal(signal.{name}, signal.SIG_DFL)"
+    change = f"{default}; _folder.Folder.rename = lambda *_, **__: {NEVER}"
     with stuck(folder, change) as child:
         child.stdin.write(lines(*BEGIN, call(1, text="[1]", to="new.json")))
         child.stdin.flush()
