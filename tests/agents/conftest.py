@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents import needed
+from tests.agents import TEXT, needed
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,3 +19,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(params=["httpx", "httpx2"])
 def library(request: pytest.FixtureRequest) -> Any:
     return needed(request.param)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with rows as JSON."""
+    (tmp_path / "rows.json").write_text(TEXT, encoding="utf-8")
+    return tmp_path
