@@ -100,9 +100,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._host": set(),
     "mcp._http": {f"mcp.{name}" for name in ("_host", "_http_client", "_http_link", "_relay")},
     "mcp._http_link": {"_texts"}
-    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_headers", "_http_notifications")}
-    | {f"mcp.{name}" for name in ("_http_session", "_messages", "_outline", "_relay", "_retry")}
+    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_exchange", "_http_headers")}
+    | {f"mcp.{name}" for name in ("_http_notifications", "_http_session", "_messages", "_relay")}
     | {"mcp._sse"},
+    "mcp._http_exchange": {f"mcp.{name}" for name in ("_http_client", "_messages", "_outline")}
+    | {"mcp._relay", "mcp._retry"},
     "mcp._http_notifications": {f"mcp.{name}" for name in ("_http_client", "_http_session")}
     | {"mcp._retry", "mcp._sse"},
     "mcp._http_session": {f"mcp.{name}" for name in ("_http_client", "_http_headers", "_sse")},

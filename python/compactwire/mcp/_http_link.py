@@ -19,18 +19,15 @@ import contextlib
 import json
 import threading
 from collections import deque
-from dataclasses import dataclass, field
 
 from .._texts import short_line
 from ._host import End, passed_on
-from ._http_client import HttpError, Interrupt
+from ._http_client import HttpError
+from ._http_exchange import Exchange, cancelled_id, read_message
 from ._http_headers import version_of
 from ._http_notifications import Notifications
 from ._http_session import EVENTS, JSON, Session, SessionEndedError
-from ._messages import UNREADABLE, each, id_key, is_error, is_utf8, parsed, with_id
-from ._outline import outline
-from ._relay import MAX_READ
-from ._retry import Retry
+from ._messages import each, id_key, is_error, is_utf8, with_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,34 +61,6 @@ _ACCEPTED = 30.0
 _LINGER = 1.0
 
 
-@dataclass(eq=False, slots=True)
-class _Exchange:
-    """A message of the host, and what is known of its answer."""
-
-    line: bytes
-    message: Any
-    # The ids of its requests that are not answered.
-    left: set[Key]
-    is_request: bool
-    interrupt: Interrupt = field(default_factory=Interrupt)
-    done: threading.Event = field(default_factory=threading.Event)
-    retry: Retry = field(default_factory=Retry)
-    cancelled: bool = False
-    # Whether a message that was passed on may have been the answer, which cannot be known.
-    unsure: bool = False
-    last_event: str = ""
-
-    @property
-    def method(self) -> object:
-        """The method; None for a batch or a response."""
-        return self.message.get("method") if isinstance(self.message, dict) else None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an answer is still due."""
-        return bool(self.left) and not (self.cancelled or self.unsure)
-
-
 class Link:
     """The server's side: the open requests, the session, and the stream of the server's own."""
 
@@ -112,14 +81,14 @@ class Link:
         # Held from the moment when a request counts as answered until the answer is written.
         self._to_host = threading.Lock()
         self._lock = threading.Lock()
-        self._open: dict[Key | None, _Exchange] = {}
-        self._running: set[_Exchange] = set()
-        self._waiting: deque[_Exchange] = deque()
+        self._open: dict[Key | None, Exchange] = {}
+        self._running: set[Exchange] = set()
+        self._waiting: deque[Exchange] = deque()
         self._waiting_size = 0
-        self._lingering: deque[_Exchange] = deque()
-        self._before: _Exchange | None = None
+        self._lingering: deque[Exchange] = deque()
+        self._before: Exchange | None = None
         # Read from the host, but not sent: one thread sends them while `_is_sending`.
-        self._kept: deque[_Exchange] = deque()
+        self._kept: deque[Exchange] = deque()
         self._kept_size = 0
         self._is_sending = False
         self._fewer = threading.Condition(self._lock)
@@ -139,13 +108,13 @@ class Link:
         if not line.strip():
             return
         line = self._relay.from_host(line)
-        message, whole = _read(line, None)
+        message, whole = read_message(line, None)
         requests = [one for one in each(message) if "method" in one and "id" in one]
         keys = {key for one in requests if (key := id_key(one["id"])) is not None}
         # Of a message that cannot be read, the answer passes, whatever it is.
         unknown = message is None or (not whole and isinstance(message, list))
         is_request = bool(requests) or unknown
-        exchange = _Exchange(line, message, keys, is_request, unsure=not keys)
+        exchange = Exchange(line, message, keys, is_request, unsure=not keys)
         if keys and not whole:
             # Without its headers, the request could mean another one to the server.
             self._refuse(exchange, _NOT_READ)
@@ -158,14 +127,14 @@ class Link:
         elif not self._overtakes(exchange):
             self._keep(exchange)
 
-    def _send(self, exchange: _Exchange) -> None:
+    def _send(self, exchange: Exchange) -> None:
         if self._cancels(exchange):
             return
         goes_first = not exchange.is_request or exchange.method == "initialize"
         self._before = exchange if goes_first else None
         self._start(exchange)
 
-    def _keep(self, exchange: _Exchange) -> None:
+    def _keep(self, exchange: Exchange) -> None:
         with self._lock:
             self._fewer.wait_for(lambda: self._kept_size < _MAX_KEPT or self._ended)
             self._kept.append(exchange)
@@ -192,12 +161,12 @@ class Link:
                 self._fewer.notify_all()
             self._send(exchange)
 
-    def _overtakes(self, exchange: _Exchange) -> bool:
+    def _overtakes(self, exchange: Exchange) -> bool:
         """Send a cancellation at once if its request was sent; whether it was."""
         if exchange.method != "notifications/cancelled":
             return False
         with self._lock:
-            found = self._open.get(_cancelled(exchange.message))
+            found = self._open.get(cancelled_id(exchange.message))
             others = sum(not one.is_request for one in self._running)
             if found is None or found.cancelled or others > _MAX_LINGERING:
                 return False
@@ -205,25 +174,25 @@ class Link:
             self._start(exchange)
         return True
 
-    def _refuse(self, exchange: _Exchange, why: str) -> None:
+    def _refuse(self, exchange: Exchange, why: str) -> None:
         """Answer a request that is not sent with an error."""
         with self._lock:
             self._register(exchange)
         self._fail(exchange, HttpError(why))
 
-    def _register(self, exchange: _Exchange) -> None:
+    def _register(self, exchange: Exchange) -> None:
         for key in exchange.left:
             used = self._open.get(key)
-            if used is not None:  # The host used the id again; only one answer can be told.
+            if used is not None:  # The host used the id again; only one answer can be matched.
                 used.left.discard(key)
             self._open[key] = exchange
 
-    def _cancels(self, exchange: _Exchange) -> bool:
+    def _cancels(self, exchange: Exchange) -> bool:
         """Note a cancellation; whether ending the request is all there is to do for it."""
         if exchange.method != "notifications/cancelled":
             return False
         with self._lock:
-            found = self._open.get(_cancelled(exchange.message))
+            found = self._open.get(cancelled_id(exchange.message))
             if found is None:
                 return not self._session.headers.is_session
             found.cancelled = True
@@ -237,13 +206,13 @@ class Link:
         self._linger(found)
         return False
 
-    def _drop_waiting(self, exchange: _Exchange) -> None:
+    def _drop_waiting(self, exchange: Exchange) -> None:
         self._waiting.remove(exchange)
         self._waiting_size -= len(exchange.line)
         self._forget(exchange)
         exchange.done.set()
 
-    def _linger(self, exchange: _Exchange) -> None:
+    def _linger(self, exchange: Exchange) -> None:
         """Give its place to another request; messages that still come are passed on."""
         with self._lock:
             if exchange not in self._lingering:  # A host may cancel a request twice.
@@ -253,7 +222,7 @@ class Link:
             old.interrupt.set()
         self._finish(exchange)
 
-    def _start(self, exchange: _Exchange) -> None:
+    def _start(self, exchange: Exchange) -> None:
         with self._lock:
             self._register(exchange)
             full = exchange.is_request and len(self._running) >= _MAX_OPEN
@@ -270,7 +239,7 @@ class Link:
         elif not full:
             self._run_in_thread(exchange)
 
-    def _run_in_thread(self, exchange: _Exchange | None) -> None:
+    def _run_in_thread(self, exchange: Exchange | None) -> None:
         while exchange is not None:
             try:
                 threading.Thread(target=self._run, args=(exchange,), daemon=True).start()
@@ -280,11 +249,11 @@ class Link:
             else:
                 return
 
-    def _finish(self, exchange: _Exchange) -> None:
+    def _finish(self, exchange: Exchange) -> None:
         """Mark an exchange as answered, and start a request that waits."""
         self._run_in_thread(self._following(exchange))
 
-    def _following(self, exchange: _Exchange) -> _Exchange | None:
+    def _following(self, exchange: Exchange) -> Exchange | None:
         """Mark an exchange as answered; the request that waits and gets its place."""
         following = None
         with self._lock:
@@ -297,14 +266,14 @@ class Link:
             exchange.done.set()
         return following
 
-    def _forget(self, exchange: _Exchange) -> None:
+    def _forget(self, exchange: Exchange) -> None:
         for key in exchange.left:
             if self._open.get(key) is exchange:
                 del self._open[key]
 
     # To the server
 
-    def _run(self, exchange: _Exchange) -> None:
+    def _run(self, exchange: Exchange) -> None:
         try:
             self._post(exchange)
             if exchange.is_open:
@@ -324,7 +293,7 @@ class Link:
                 if exchange in self._lingering:
                     self._lingering.remove(exchange)
 
-    def _post(self, exchange: _Exchange) -> None:
+    def _post(self, exchange: Exchange) -> None:
         timeout = None if exchange.is_request else _ACCEPTED
         line, message = exchange.line.strip(), exchange.message
         with self._session.post(line, message, exchange.interrupt, timeout=timeout) as answer:
@@ -342,18 +311,18 @@ class Link:
             else:
                 raise self._session.refused(answer)
 
-    def _accepted(self, exchange: _Exchange, answer: Answer) -> None:
+    def _accepted(self, exchange: Exchange, answer: Answer) -> None:
         """After a message that has no answer: the status says all, and content may never end."""
         if answer.status >= 300:
             raise self._session.refused(answer)
         if exchange.method == "notifications/initialized":
             self._notifications.listen()
 
-    def _body(self, exchange: _Exchange, answer: Answer) -> None:
+    def _body(self, exchange: Exchange, answer: Answer) -> None:
         """Pass on an answer that is one JSON text."""
         text = self._session.body(answer)
         # The host reads UTF-8, and may end at a line that is not.
-        message: Any = _read(text)[0] if is_utf8(text) else None
+        message: Any = read_message(text)[0] if is_utf8(text) else None
         error = is_error(message)
         if answer.status >= 300 and not error:
             raise self._session.refused(answer)
@@ -373,7 +342,7 @@ class Link:
         if exchange.is_open:
             raise HttpError("sent an answer with another id", status=answer.status)
 
-    def _stream(self, exchange: _Exchange, answer: Answer) -> None:
+    def _stream(self, exchange: Exchange, answer: Answer) -> None:
         """Pass on the messages of a stream, until it ends.
 
         It is an error if the stream ends before the answer, and cannot be resumed.
@@ -394,7 +363,7 @@ class Link:
         if exchange.is_open and not exchange.last_event:
             raise HttpError("ended the stream of an answer without the answer")
 
-    def _resume(self, exchange: _Exchange) -> None:
+    def _resume(self, exchange: Exchange) -> None:
         """Open the stream of an answer again, from its last event on."""
         while exchange.is_open:
             if not exchange.retry.waits(exchange.interrupt):
@@ -411,13 +380,13 @@ class Link:
 
     # To the host
 
-    def _pass_event(self, event: Event, exchange: _Exchange | None = None) -> None:
+    def _pass_event(self, event: Event, exchange: Exchange | None = None) -> None:
         if event.kind == "message" and event.data.strip():
             self._pass(event.data, exchange)
 
-    def _pass(self, text: bytes, exchange: _Exchange | None) -> None:
+    def _pass(self, text: bytes, exchange: Exchange | None) -> None:
         """Pass on a message, as one line. Outside of strings, JSON may have line breaks."""
-        message, whole = _read(text)
+        message, whole = read_message(text)
         if message is None and (b"\n" in text or not whole):
             # Without the break, which may be in a string, another message might pass.
             self._complain("sent a message that is not JSON; it was dropped")
@@ -434,8 +403,8 @@ class Link:
                         self._session.headers.note_result(request.get("method"), one.get("result"))
             self._to_relay(line)
 
-    def _answered(self, key: Key | None) -> _Exchange | None:
-        """Mark a request as answered; None if it was before, or nobody asked."""
+    def _answered(self, key: Key | None) -> Exchange | None:
+        """Mark a request as answered; None if it was before, or no request has this id."""
         with self._lock:
             asked = self._open.pop(key, None)
             if asked is not None and key is not None:
@@ -447,7 +416,7 @@ class Link:
         if passed is not None and not passed_on(passed):
             self._ends.put(End("host"))
 
-    def _fail(self, exchange: _Exchange, error: HttpError) -> None:
+    def _fail(self, exchange: Exchange, error: HttpError) -> None:
         """Answer what is left of an exchange with an error."""
         text = f"the MCP server at {self._endpoint.origin} {error}"
         ended = isinstance(error, SessionEndedError) or exchange.interrupt.was_set
@@ -477,8 +446,8 @@ class Link:
     def _session_ended(self, text: str) -> None:
         """End the relay: a host starts a server again that has ended, and asks for a session."""
         with self._lock:
-            told, self._ended, self._lost = self._lost, True, True
-        if told:
+            known, self._ended, self._lost = self._lost, True, True
+        if known:
             return
         self._complain(text)
         self._fail_all(HttpError(text, status=404))
@@ -510,15 +479,3 @@ class Link:
             exchange.cancelled = True
             exchange.interrupt.set()
         self._notifications.end()
-
-
-def _cancelled(message: dict[str, Any]) -> Key | None:
-    """The id of the request that is cancelled."""
-    params = message.get("params")
-    return id_key(params.get("requestId")) if isinstance(params, dict) else None
-
-
-def _read(text: bytes, limit: int | None = MAX_READ) -> tuple[Any, bool]:
-    """The message, or what its outline tells, and whether it is the whole message."""
-    message = parsed(text, limit)
-    return (outline(text), False) if message is UNREADABLE else (message, True)
