@@ -161,12 +161,11 @@ def threads_of(column: pa.Array) -> str:
             out.write_table(table)
         for form in ("dsl", "base85", "zstd"):
             for threads in ("1", "2"):
-                command = [sys.executable, "-m", "benches.columns", "--child"]
-                found = [
-                    subprocess.run([*command, path, form, threads], stdout=-1, check=True).stdout
+                command = [sys.executable, "-m", "benches.columns", "--child", path, form, threads]
+                runs = [
+                    [float(number) for number in subprocess.check_output(command).split()]
                     for _ in range(TURNS)
                 ]
-                runs = [[float(number) for number in one.split()] for one in found]
                 seconds, memory = min(run[0] for run in runs), min(run[1] for run in runs)
                 lines.append(f"| {form} | {threads} | {seconds * 1e3:.0f} ms | {memory:.2f} |")
     return "\n".join(lines)

@@ -142,9 +142,11 @@ class Client:
         if first is not None:
             lanes[0] = first
         limit = min(self.options.max_size, answer.size or self.options.max_size)
-        told = 0 if limit == answer.size else limit
+        smaller = 0 if limit == answer.size else limit
         self._count += 1
-        return Lanes(answer.session, key, limit, lanes, told_size=told, uses=1, number=self._count)
+        return Lanes(
+            answer.session, key, limit, lanes, max_answer=smaller, uses=1, number=self._count
+        )
 
     def accepted(self, origin: str, owner: bytes) -> None:
         """Something was coded with a session of this owner, and accepted."""
@@ -253,7 +255,7 @@ class Exchange:
         header = Header(
             offer=not self._known,
             session=session.id,
-            size=session.told_size,
+            size=session.max_answer,
             lane=number,
             seq=lane.seq,
             got=lane.answered,
@@ -316,7 +318,7 @@ class Exchange:
             self._offered(key, answer, self._first(answer))
             return self._over()
         elif not self._known and answer.seq == self._lane.seq and status < 400:
-            # An error may mean that nobody serves this path yet.
+            # An error may mean that no application serves this path yet.
             self._client.learn(self._held[0], self._target)
         return "coded" if coded else self._over()
 
@@ -421,7 +423,7 @@ class Exchange:
 
 
 def _key_of(key: bytes, target: str) -> bytes:
-    """The key of a session that one target has for itself."""
+    """The key of the session of one target alone."""
     return key + target.encode()
 
 

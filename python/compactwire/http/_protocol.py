@@ -214,8 +214,8 @@ class Lanes:
     limit: int
     """The largest body that both sides accept."""
     lanes: list[Lane]
-    told_size: int = 0
-    """The size that a client tells the server; 0 if the server's limit holds."""
+    max_answer: int = 0
+    """The bytes that a client sends to the server as its limit; 0 if the server's is not larger."""
     uses: int = 0
     number: int = 0
     """How many sessions a client had opened with it."""
