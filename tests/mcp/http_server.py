@@ -110,7 +110,10 @@ class Server:
                 while (line := file.readline().strip()) != b"":
                     name, _, value = line.decode("latin-1").partition(":")
                     headers[name.lower()] = value.strip()
-                body = file.read(int(headers.get("content-length", 0)))
+                length = int(headers.get("content-length", 0))
+                body = file.read(length)
+                if len(body) < length:
+                    return  # The relay was killed while it sent the request.
                 request = Request(method, path, headers, body, connection)
                 self.requests.append(request)
                 self.answer(request)
