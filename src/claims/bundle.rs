@@ -8,29 +8,13 @@ use super::canonical::{Change, Hash, Members, changed};
 use super::error::{Code, Failure, cut, quoted};
 use super::fields;
 use super::options::Limits;
-use super::schema::Violation;
+use super::schema::{FORBIDDEN_NAMES, Violation};
 use crate::value::{Entries, Value};
 use std::collections::HashSet;
 use std::slice;
 
 /// The name of the manifest in a report's `path`.
 pub(super) const BUNDLE: &str = "bundle.json";
-
-/// Member names that reveal when or where something ran.
-const FORBIDDEN_NAMES: [&str; 12] = [
-    "timestamp",
-    "created_at",
-    "updated_at",
-    "started_at",
-    "finished_at",
-    "generated_at",
-    "mtime",
-    "ctime",
-    "cwd",
-    "hostname",
-    "os",
-    "locale",
-];
 
 /// The kind of a source, which a step reads and an artifact is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -82,8 +82,7 @@ fn check(
             "it has {size} bytes, but a verification reads at most {limit}"
         )))
     } else {
-        // With the size 0, the check explains every violation: the value is in memory already.
-        schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value, 0))
+        schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value))
     };
     checked.map_err(|violation| refused(code, role, violation).into())
 }
