@@ -103,15 +103,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_exchange", "_http_headers")}
     | {f"mcp.{name}" for name in ("_http_notifications", "_http_session", "_messages", "_relay")}
     | {"mcp._sse"},
-    "mcp._http_exchange": {f"mcp.{name}" for name in ("_http_client", "_messages", "_outline")}
-    | {"mcp._relay", "mcp._retry"},
+    "mcp._http_exchange": {f"mcp.{name}" for name in ("_http_client", "_messages", "_retry")},
     "mcp._http_notifications": {f"mcp.{name}" for name in ("_http_client", "_http_session")}
     | {"mcp._retry", "mcp._sse"},
     "mcp._http_session": {f"mcp.{name}" for name in ("_http_client", "_http_headers", "_sse")},
     "mcp._http_client": {"_texts", "mcp._http_urls"},
     "mcp._http_urls": {"_texts"},
     "mcp._http_headers": {"mcp._messages"},
-    "mcp._messages": {"mcp._spans"},
+    "mcp._messages": {"mcp._outline", "mcp._spans"},
     "mcp._retry": {"mcp._http_client", "mcp._sse"},
     "mcp._sse": set(),
     "mcp._claims": {"_core.claims", "_texts", "mcp._roots"},

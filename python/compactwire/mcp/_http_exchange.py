@@ -6,9 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from ._http_client import Interrupt
-from ._messages import UNREADABLE, id_key, parsed
-from ._outline import outline
-from ._relay import MAX_READ
+from ._messages import id_key
 from ._retry import Retry
 
 TYPE_CHECKING = False
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
     from ._messages import Key
 
-__all__ = ["Exchange", "cancelled_id", "read_message"]
+__all__ = ["Exchange", "cancelled_id"]
 
 
 @dataclass(eq=False, slots=True)
@@ -52,9 +50,3 @@ def cancelled_id(message: dict[str, Any]) -> Key | None:
     """The id of the request that is cancelled."""
     params = message.get("params")
     return id_key(params.get("requestId")) if isinstance(params, dict) else None
-
-
-def read_message(text: bytes, limit: int | None = MAX_READ) -> tuple[Any, bool]:
-    """The message, or what its outline tells, and whether it is the whole message."""
-    message = parsed(text, limit)
-    return (outline(text), False) if message is UNREADABLE else (message, True)

@@ -23,11 +23,12 @@ from collections import deque
 from .._texts import short_line
 from ._host import End, passed_on
 from ._http_client import HttpError
-from ._http_exchange import Exchange, cancelled_id, read_message
+from ._http_exchange import Exchange, cancelled_id
 from ._http_headers import version_of
 from ._http_notifications import Notifications
 from ._http_session import EVENTS, JSON, Session, SessionEndedError
-from ._messages import each, id_key, is_error, is_utf8, with_id
+from ._messages import each, id_key, is_error, is_utf8, read_message, with_id
+from ._relay import MAX_READ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Link:
         if not line.strip():
             return
         line = self._relay.from_host(line)
-        message, whole = read_message(line, None)
+        message, whole = read_message(line)
         requests = [one for one in each(message) if "method" in one and "id" in one]
         keys = {key for one in requests if (key := id_key(one["id"])) is not None}
         # Of a message that cannot be read, the answer passes, whatever it is.
@@ -322,7 +323,7 @@ class Link:
         """Pass on an answer that is one JSON text."""
         text = self._session.body(answer)
         # The host reads UTF-8, and may end at a line that is not.
-        message: Any = read_message(text)[0] if is_utf8(text) else None
+        message: Any = read_message(text, MAX_READ)[0] if is_utf8(text) else None
         error = is_error(message)
         if answer.status >= 300 and not error:
             raise self._session.refused(answer)
@@ -386,7 +387,7 @@ class Link:
 
     def _pass(self, text: bytes, exchange: Exchange | None) -> None:
         """Pass on a message, as one line. Outside of strings, JSON may have line breaks."""
-        message, whole = read_message(text)
+        message, whole = read_message(text, MAX_READ)
         if message is None and (b"\n" in text or not whole):
             # Without the break, which may be in a string, another message might pass.
             self._complain("sent a message that is not JSON; it was dropped")

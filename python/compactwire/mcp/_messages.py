@@ -7,34 +7,34 @@ from __future__ import annotations
 
 import json
 
+from ._outline import outline
 from ._spans import Edit, apply, members, skip_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["UNREADABLE", "Key", "each", "id_key", "is_error", "is_utf8", "parsed", "with_id"]
+__all__ = ["Key", "each", "id_key", "is_error", "is_utf8", "read_message", "with_id"]
 
 Key = tuple[type, object]
 
-UNREADABLE = object()
 
+def read_message(text: bytes, limit: int | None = None) -> tuple[Any, bool]:
+    """The message, or None if the text is not one; and True.
 
-def parsed(text: bytes, limit: int | None = None) -> Any:
-    """The message; None if the text is not one, `UNREADABLE` if Python cannot read this JSON.
-
-    A message of more bytes than the limit is `UNREADABLE`, too.
+    If the message has more bytes than the limit, or Python cannot read its JSON: what its outline
+    tells, and False.
     """
-    if limit is not None and len(text) > limit:
-        return UNREADABLE
-    try:
-        message = json.loads(text.decode(errors="replace"))
-    except json.JSONDecodeError:
-        return None
-    except (ValueError, RecursionError, MemoryError):
-        # Python reads no int of 4,300 digits, and nothing that is nested too deeply.
-        return UNREADABLE
-    return message if isinstance(message, dict | list) else None
+    if limit is None or len(text) <= limit:
+        try:
+            message = json.loads(text.decode(errors="replace"))
+        except json.JSONDecodeError:
+            return None, True
+        except (ValueError, RecursionError, MemoryError):
+            pass  # An int of 4,300 digits, or nested too deeply.
+        else:
+            return message if isinstance(message, dict | list) else None, True
+    return outline(text), False
 
 
 def each(message: object) -> list[dict[str, Any]]:
