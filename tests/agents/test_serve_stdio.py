@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import gc
 import json
@@ -103,6 +104,11 @@ UNREADABLE = [
     b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":[1]}',
     b'{"jsonrpc":"1.0","id":%d,"method":"ping"}',
     b'[{"jsonrpc":"2.0","id":%d,"method":"ping"}]',
+    b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"a":'
+    + b"[" * 2_000
+    + b"]" * 2_000
+    + b"}}",
+    b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":' + b"9" * 5_000 + b"}",
 ]
 
 
@@ -110,9 +116,19 @@ def test_requests_that_cannot_be_read_are_answered_with_an_error() -> None:
     data = b"".join(line % n + b"\n" for n, line in enumerate(UNREADABLE, 1))
     code, answers, error = served(lines(*BEGIN) + data + lines(call(9, text="a")))
     assert code == 0
-    assert set(answers) == {0, 1, 2, 3, 4, 5, 9}
-    assert {answers[n]["error"]["code"] for n in range(1, 6)} == {-32600}
+    assert set(answers) == {*range(len(UNREADABLE) + 1), 9}
+    assert {answers[n]["error"]["code"] for n in range(1, len(UNREADABLE) + 1)} == {-32600}
     assert len(error.splitlines()) == len(UNREADABLE)
+
+
+def test_a_batch_is_answered_once_for_each_id() -> None:
+    child = subprocess.run(COMMAND, input=lines([call(1), call("1"), call(1)]), capture_output=True)
+    assert [json.loads(line)["id"] for line in child.stdout.splitlines()] == [1, "1"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_message() -> None:
+    code, answers, error = served(codecs.BOM_UTF8 + lines(*BEGIN, call(1, text="a")))
+    assert (code, set(answers), error) == (0, {0, 1}, "")
 
 
 def test_an_id_that_no_message_can_have_is_passed_over() -> None:

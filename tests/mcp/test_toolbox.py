@@ -100,6 +100,12 @@ def test_stats_compares_the_forms(tools: Toolbox) -> None:
     assert "cheapest: as it is (estimated tokens)" in said
 
 
+@pytest.mark.parametrize("text", ['"a|b"', "1.50", " null\n", "\ufefftrue"])
+def test_a_scalar_is_data(text: str, tools: Toolbox) -> None:
+    assert tools.call("expand", {"text": text}) == text.strip("\ufeff \n")
+    assert "cheapest: " in tools.call("stats", {"text": text})
+
+
 @pytest.mark.parametrize("tool", ["expand", "stats"])
 @pytest.mark.parametrize(
     ("text", "message"),
@@ -214,7 +220,8 @@ def test_errors_of_a_part_name_their_lines(tools: Toolbox) -> None:
 def test_a_cad_file_that_is_none_is_an_error(tools: Toolbox, folder: Path) -> None:
     for data in (b"\xff\xfe", b"{}", b"[" * 100_000, b"x\n" * 1000, b"VCDB\0\0"):
         (folder / "bad").write_bytes(data)
-        failed(tools, "cad_convert", {"path": "bad", "to": "out.vcad"})
+        said = failed(tools, "cad_convert", {"path": "bad", "to": "out.vcad"})
+        assert said.startswith("cad_convert: path: bad: ")
     (folder / "bad").write_bytes(b"S 1\n" * (1 << 20))
     assert "the limit is 2,097,152" in failed(tools, "cad_convert", {"path": "bad", "to": "o.vcad"})
     assert not (folder / "out.vcad").exists()

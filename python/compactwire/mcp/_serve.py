@@ -10,6 +10,7 @@ Source: the stdio transport of the Model Context Protocol: a message is a line.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import queue
@@ -23,7 +24,7 @@ from .._texts import one_line
 from ._definitions import ToolError
 from ._folder import nothing_unfinished
 from ._host import STDIN, STDOUT, TooLongError, hung_up, lines, prepare, write
-from ._messages import each, id_key, parsed
+from ._messages import each, id_key, read_message
 from ._toolbox import Toolbox
 
 try:
@@ -59,8 +60,8 @@ _POLL = 0.01
 _ENDED = (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 _UNREADABLE = (
-    "not a valid request of the Model Context Protocol; look for lone surrogates in its texts, and"
-    " bytes that are not UTF-8"
+    "not a valid request of the Model Context Protocol; look for lone surrogates in its texts,"
+    " bytes that are not UTF-8, and values that are nested too deeply"
 )
 
 
@@ -168,7 +169,9 @@ class _Connection:
     def _read(self, portal: BlockingPortal, to_server: Any) -> None:
         """Read the host in a thread, until it closes the connection."""
         try:
-            for line in lines(STDIN, _MAX_MESSAGE):
+            for sent in lines(STDIN, _MAX_MESSAGE):
+                # Some shells write a byte order mark before the first line.
+                line = sent.removeprefix(codecs.BOM_UTF8)
                 message = self._parsed(line)
                 if message is None:
                     portal.call(self._refuse, _requests(line), len(line))
@@ -267,12 +270,13 @@ class _Connection:
 
 
 def _requests(line: bytes) -> list[Any]:
-    """The ids of the requests in a line that the SDK cannot read."""
-    return [
-        one["id"]
-        for one in each(parsed(line))
+    """The ids of the requests in a line that the SDK cannot read, each once."""
+    found = {
+        id_key(one["id"]): one["id"]
+        for one in each(read_message(line)[0])
         if isinstance(one.get("method"), str) and _can_be_answered(one.get("id"))
-    ]
+    }
+    return list(found.values())
 
 
 def _can_be_answered(identity: object) -> bool:

@@ -16,7 +16,7 @@ from ._roots import MAX_FILE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
 
     from ._roots import Roots
 
@@ -134,7 +134,11 @@ class Toolbox:
         return f"{written}\n{said}" if form == "summary" else written
 
     def _convert(self, given: dict[str, str]) -> str:
-        return self._converted(given, self._roots.read(given["path"], limit=_MAX_CAD))
+        source = self._roots.read(given["path"], limit=_MAX_CAD)
+        try:
+            return self._converted(given, source)
+        except CompactWireError as error:
+            raise ToolError(f"path: {_shown(given['path'])}: {error}") from None
 
     def _converted(self, given: dict[str, str], source: str | bytes) -> str:
         """Write a CAD document in the form that the suffix of `to` names."""
@@ -197,17 +201,15 @@ def _json(text: str, name: str) -> str:
         if bare.lstrip().startswith("GCF "):
             return gcf.to_json(bare, extensions=True, max_expansion=_MAX_EXPANSION)
         shrunk = shrink(bare, formats=("json",), max_size=MAX_FILE)
-        if shrunk.reason not in ("", "no-gain"):
-            _explain(bare, shrunk.reason)
+        if shrunk.reason in ("", "no-gain"):
+            return shrunk.text
+        # Raises an error that says where, unless the text is a scalar, or too long for `shrink`.
+        gcf.from_json(bare)
     except CompactWireError as error:
         raise ToolError(f"{name}: {error}") from None
-    return shrunk.text
-
-
-def _explain(text: str, reason: str) -> NoReturn:
-    """Raise an error that says where a text is not JSON."""
-    gcf.from_json(text)
-    raise CompactWireError(f"cannot be read as GCF or JSON ({_REASONS[reason]})")
+    if shrunk.reason != "not-json":
+        raise ToolError(f"{name}: cannot be read as GCF or JSON ({_REASONS[shrunk.reason]})")
+    return bare.strip()
 
 
 def _problems(answer: dict[str, Any]) -> str:
