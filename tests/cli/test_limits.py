@@ -24,9 +24,11 @@ READERS = [
 
 
 class Endless(io.RawIOBase):
-    """A stream without an end, which counts what was read of it."""
+    """A stream of one line without an end, which counts what was read of it."""
 
-    taken = 0
+    def __init__(self, line: bytes = b"S 1\n") -> None:
+        self.line = line
+        self.taken = 0
 
     def readable(self) -> bool:
         return True
@@ -34,7 +36,8 @@ class Endless(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         self.taken += len(buffer)
         assert self.taken < 1 << 20, "reads on beyond the limit"
-        buffer[:] = b"S 1\n" * (len(buffer) // 4) + b"\n" * (len(buffer) % 4)
+        count = len(buffer) // len(self.line) + 1
+        buffer[:] = (self.line * count)[: len(buffer)]
         return len(buffer)
 
 
@@ -42,11 +45,39 @@ class Endless(io.RawIOBase):
 def test_standard_input_without_an_end_is_refused(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stdin = io.TextIOWrapper(io.BufferedReader(Endless()))
-    monkeypatch.setattr(sys, "stdin", stdin)
+    lines = {"gcf encode": b"[1]\n", "gcf decode": b"GCF\n"}
+    endless = Endless(lines.get(command, b"S 1\n"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(endless)))
     assert main([*command.split(), "--max-input", "9999"]) == 1
     error = capsys.readouterr().err
     assert "standard input: larger than 9,999 bytes, the limit of --max-input" in error
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "message"),
+    [
+        ("decode", b"y\n", "expected a message that begins with"),
+        ("inspect", b"\0", "expected a message that begins with"),
+        ("gcf encode", b"y\n", "expected a JSON value, found"),
+        ("gcf encode --input jsonl", b"\0", "expected a JSON value, found"),
+        ("gcf encode --input csv", b"a,\xff\n", "standard input: not UTF-8 from byte 2 on"),
+        ("gcf decode", b"y\n", "expected GCF as the first word"),
+        ("encode", b"abc\xff", "standard input: not UTF-8 from byte 3 on"),
+        ("stats -", b"\xff", "standard input: not UTF-8 from byte 0 on"),
+    ],
+)
+def test_the_first_bytes_are_judged_before_the_rest_is_read(
+    command: str,
+    line: bytes,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    endless = Endless(line)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(endless)))
+    assert main(command.split()) == 1
+    assert message in capsys.readouterr().err
+    assert endless.taken <= 1 << 17
 
 
 def test_the_limit_of_a_file_is_exact_and_includes_it(

@@ -287,6 +287,17 @@ def test_invalid_arguments_are_an_error_in_one_line(call, args):
     assert_one_line(call(*words, stdin="RES|OK||0|a"))
 
 
+@pytest.mark.parametrize("before", range(58, 65))
+@pytest.mark.parametrize("name", [*_demo.FORMATS, "auto"])
+def test_a_character_at_the_end_of_the_judged_bytes_is_no_error(call, name, before):
+    text = "a" * before + "é한😀" * 20
+    code, wire, error = call("encode", "--format", name, stdin=text)
+    assert (code, error) == (0, "")
+    assert call("decode", stdin=wire) == (0, text.encode(), "")
+    # As the text of an unknown format, it is judged nowhere.
+    assert call("decode", "--fallback", stdin=text) == (0, text.encode(), "")
+
+
 def test_input_that_is_not_utf8_ends_without_a_traceback():
     result = shell("encode", stdin=b"abc\xff")
     assert_one_line((result.returncode, result.stdout, result.stderr.decode()))

@@ -16,7 +16,7 @@ from compactwire import cad, gcf
 
 from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
 from ._rows import BOM, KINDS, as_json
-from ._shell import read, source_name, utf8
+from ._shell import first_text, read, source_name, utf8
 
 if TYPE_CHECKING:
     from ..analysis.candidates import Kind, Reader
@@ -155,9 +155,10 @@ def read_input(path: str, kind: str, limit: int) -> Input:
     ValueError
         Its content is not of its kind; the message says where.
     """
-    data = read(path, limit)
     if kind == "auto":
         kind = _SUFFIXES.get(PurePath(path).suffix.lower(), "")
+    # A document may be binary.
+    data = read(path, limit, None if kind == "vcad" else first_text(source_name(path)))
     if kind:
         return _parsed(data, kind, path)
     kind = _sniffed(data)

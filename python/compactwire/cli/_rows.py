@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import compactwire as cw
 from compactwire import gcf
 
-from ._shell import read, source_name, utf8
+from ._shell import first_text, naming, read, source_name, utf8
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 BOM = b"\xef\xbb\xbf"
+
+# How a JSON value begins; nothing, if there is only white space so far.
+_BEGINNINGS = {b"", *(bytes([byte]) for byte in b'{["-0123456789tfn')}
 
 KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
 
@@ -36,8 +40,21 @@ def read_json(path: str, kind: str, limit: int) -> bytes:
     """Read a file, or standard input for "-", as JSON; rows become an array."""
     if kind == "auto":
         kind = KINDS.get(PurePath(path).suffix.lower(), "json")
+    name = source_name(path)
+    judge = first_text(name) if kind in ("csv", "tsv") else _first_value(path)
     # Some editors add a byte order mark.
-    return as_json(read(path, limit).removeprefix(BOM), kind, source_name(path))
+    return as_json(read(path, limit, judge).removeprefix(BOM), kind, name)
+
+
+def _first_value(path: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes begin a JSON value."""
+
+    def judge(first: bytes) -> None:
+        if first.removeprefix(BOM).lstrip(b" \t\r\n")[:1] not in _BEGINNINGS:
+            with naming(path):
+                gcf.from_json(first.removeprefix(BOM))
+
+    return judge
 
 
 def as_json(data: bytes, kind: str, name: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import io
 import json
@@ -10,7 +11,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from .._texts import one_line as one_line
 from ..errors import CompactWireError
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 DEFAULT = "default: %(default)s"
 
 OK = 0
+
+# How many bytes of an input are judged before the rest is read: no magic number is longer.
+_FIRST = 64
 
 
 def without_keys(text: str) -> str:
@@ -62,31 +66,54 @@ def drop_stdout() -> None:
         os.close(devnull)
 
 
-def read(path: str, limit: int) -> bytes:
-    """Read a file, or standard input for "-", of at most `limit` bytes."""
+def read(path: str, limit: int, judge: Callable[[bytes], object] | None = None) -> bytes:
+    """Read a file, or standard input for "-", of at most `limit` bytes.
+
+    `judge` gets the first bytes of a long input before the rest is read, which may have no end. It
+    raises an error if they cannot be the start of what is expected.
+    """
     if path != "-":
         with Path(path).open("rb") as file:
-            return _read(file, path, limit)
+            return _read(file, path, limit, judge)
     # Python sets `sys.stdin` to None if the descriptor is closed.
     if sys.stdin is None:
         raise OSError("standard input is closed")
     if sys.stdin.isatty():
         tell("compactwire: reading from the terminal; end the input with Ctrl-D (Windows: Ctrl-Z)")
-    return _read(sys.stdin.buffer, "standard input", limit)
+    stdin = cast("io.BufferedReader", sys.stdin.buffer)
+    return _read(stdin, "standard input", limit, judge)
 
 
-def _read(file: BinaryIO, name: str, limit: int) -> bytes:
+def _read(
+    file: io.BufferedReader, name: str, limit: int, judge: Callable[[bytes], object] | None
+) -> bytes:
     # A device or pipe has no size and may have no end; `read(limit)` would allocate the limit.
     data = io.BytesIO()
-    while chunk := file.read(1 << 16):
+    while chunk := file.read1(1 << 16):
         if data.tell() + len(chunk) > limit:
             raise OSError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
         data.write(chunk)
+        if judge is not None and data.tell() >= _FIRST:
+            judge(data.getvalue())
+            judge = None
     return data.getvalue()
 
 
+def first_text(name: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes are text in UTF-8."""
+
+    def judge(first: bytes) -> None:
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(first)
+        except UnicodeDecodeError as error:
+            raise _no_utf8(name, error) from None
+
+    return judge
+
+
 def read_text(path: str, limit: int) -> str:
-    return utf8(read(path, limit), source_name(path))
+    name = source_name(path)
+    return utf8(read(path, limit, first_text(name)), name)
 
 
 def source_name(path: str) -> str:
@@ -110,7 +137,11 @@ def utf8(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not UTF-8 from byte {error.start} on") from None
+        raise _no_utf8(name, error) from None
+
+
+def _no_utf8(name: str, error: UnicodeDecodeError) -> ValueError:
+    return ValueError(f"{name}: not UTF-8 from byte {error.start} on")
 
 
 def write(text: str, path: str) -> int:

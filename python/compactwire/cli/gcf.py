@@ -87,8 +87,12 @@ def _encode(args: argparse.Namespace) -> int:
 
 
 def _decode(args: argparse.Namespace) -> int:
-    data = read(args.file, args.max_input)
+    def judge(first: bytes) -> None:
+        if b"GCF" not in first:
+            gcf.to_json(first)
+
     with naming(args.file):
+        data = read(args.file, args.max_input, judge)
         json = gcf.to_json(
             data,
             ensure_ascii=args.ascii,

@@ -122,8 +122,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def _first_format(first: bytes) -> None:
+    """For `read`: the first bytes are those of a message."""
+    # The last character may be cut.
+    cw.detect(first.rstrip(bytes(range(0x80, 0x100))) or first)
+
+
 def _run_decode(args: argparse.Namespace) -> int:
-    wire = read(args.file, args.max_input)
+    with naming(args.file):
+        wire = read(args.file, args.max_input, None if args.fallback else _first_format)
     dictionaries = [_dictionary(path, args.max_input) for path in args.dictionary]
     with naming(args.file):
         response = cw.decode(
@@ -139,7 +146,8 @@ def _run_decode(args: argparse.Namespace) -> int:
 
 
 def _run_inspect(args: argparse.Namespace) -> int:
-    wire = read(args.file, args.max_input)
+    with naming(args.file):
+        wire = read(args.file, args.max_input, _first_format)
     dictionaries = [_dictionary(path, args.max_input) for path in args.dictionary]
     with naming(args.file):
         inspection = cw.inspect(wire, max_size=args.max_size, dictionaries=dictionaries)
