@@ -21,6 +21,21 @@ CHART = ROOT / "docs" / "assets" / "savings.svg"
 WIDTH, ROW, MARGIN, BAR = 520, 58, 16, 18
 
 
+class Texts(NamedTuple):
+    """The texts of a row, as JSON and as compactwire writes them."""
+
+    title: str
+    unit: str
+    before: list[str]
+    after: list[str]
+
+    def figure(self) -> Figure:
+        """Measure the texts."""
+        measure = count_tokens if self.unit == "tokens" else lambda text: len(text.encode())
+        sums = [sum(map(measure, texts)) for texts in (self.before, self.after)]
+        return Figure(self.title, self.unit, *sums)
+
+
 class Figure(NamedTuple):
     """A row of the table and of the chart."""
 
@@ -35,29 +50,33 @@ class Figure(NamedTuple):
         return f"{1 - self.after / self.before:.0%}"
 
 
+def rows() -> list[Texts]:
+    """Write the examples of the demo."""
+    examples = _demo_values.examples()
+    found = [Texts(one.title, "tokens", [one.before], [one.after]) for one in examples]
+    turns = _demo_session.turns([message.response.result for message in _demo.MESSAGES])
+    plain, packed = [turn.plain for turn in turns], [turn.packed for turn in turns]
+    return [*found, Texts(f"{len(turns)} turns between two programs", "bytes", plain, packed)]
+
+
 def figures() -> list[Figure]:
     """Measure the examples of the demo."""
-    saved = _demo_values.measure(count_tokens)
-    found = [Figure(each.example.title, "tokens", each.before, each.after) for each in saved]
-    turns = _demo_session.turns([message.response.result for message in _demo.MESSAGES])
-    plain, packed = sum(turn.plain for turn in turns), sum(turn.packed for turn in turns)
-    title = f"{len(turns)} turns between two programs"
-    return [*found, Figure(title, "bytes", plain, packed)]
+    return [row.figure() for row in rows()]
 
 
-def table(rows: list[Figure]) -> str:
+def table(found: list[Figure]) -> str:
     """Return the table in Markdown."""
     head = ["| | JSON | compactwire | saved |", "|---|--:|--:|--:|"]
     lines = [
         f"| {row.title}, in {row.unit} | {row.before:,} | {row.after:,} | {row.saved} |"
-        for row in rows
+        for row in found
     ]
     return "\n".join([*head, *lines])
 
 
-def chart(rows: list[Figure]) -> str:
+def chart(found: list[Figure]) -> str:
     """Return the chart as SVG: for each row, what is left of the JSON."""
-    height = 2 * MARGIN + ROW * len(rows) - 8
+    height = 2 * MARGIN + ROW * len(found) - 8
     full = WIDTH - 2 * MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
@@ -66,7 +85,7 @@ def chart(rows: list[Figure]) -> str:
         # A background of its own: the page may be dark.
         f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#f6f8fa"/>',
     ]
-    for number, row in enumerate(rows):
+    for number, row in enumerate(found):
         top = MARGIN + ROW * number
         left = round(full * row.after / row.before)
         label = f"{row.before:,} → {row.after:,} {row.unit}"
@@ -84,11 +103,11 @@ def chart(rows: list[Figure]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def updated(page: str, rows: list[Figure]) -> str:
+def updated(page: str, found: list[Figure]) -> str:
     """Return a page with the table between its comments."""
     pattern = r"(<!-- first -->\n).*?(<!-- /first -->)"
     page, count = re.subn(
-        pattern, lambda found: f"{found[1]}\n{table(rows)}\n\n{found[2]}", page, flags=re.DOTALL
+        pattern, lambda marks: f"{marks[1]}\n{table(found)}\n\n{marks[2]}", page, flags=re.DOTALL
     )
     if count != 1:
         raise ValueError("the page has no place for the first table")
@@ -97,10 +116,10 @@ def updated(page: str, rows: list[Figure]) -> str:
 
 def main() -> None:
     """Write the pages and the chart."""
-    rows = figures()
+    found = figures()
     for path in PAGES:
-        path.write_text(updated(path.read_text(encoding="utf-8"), rows), encoding="utf-8")
-    CHART.write_text(chart(rows), encoding="utf-8")
+        path.write_text(updated(path.read_text(encoding="utf-8"), found), encoding="utf-8")
+    CHART.write_text(chart(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -387,11 +387,12 @@ def _conversation(look: _Look) -> tuple[list[str], bool]:
     labels = f"{'as JSON':>8} {'session':>8} {'packed':>8}"
     lines = [title + look.paint(_DIM, f", two sessions {labels}")]
     for number, turn in enumerate(found, 1):
-        share = turn.packed / turn.plain
-        sizes = f"{turn.plain:>8,} {turn.frames:>8,} {turn.packed:>8,}"
+        plain, frames, packed = turn.sizes
+        share = packed / plain
+        sizes = f"{plain:>8,} {frames:>8,} {packed:>8,}"
         bar = look.paint(_GREEN, look.bar(share))
         lines.append(f"  turn {number:<38}{sizes} {share:>7.1%} {bar}  {_mark(look, turn.equal)}")
-    plain, frames, packed = (sum(column) for column in list(zip(*found, strict=True))[:3])
+    plain, frames, packed = map(sum, zip(*(turn.sizes for turn in found), strict=True))
     saved = f"session {1 - frames / plain:.1%}, packed {1 - packed / plain:.1%}"
     lines.append(f"Sent again each time {plain:,} bytes. Saved: {saved}.")
     return lines, not all(turn.equal for turn in found)

@@ -55,12 +55,18 @@ TOOLS = [
 
 
 class Turn(NamedTuple):
-    """The sizes of a turn in bytes, and whether the decoded request equals the original."""
+    """The texts of a turn, and whether the decoded request equals the original."""
 
-    plain: int
-    frames: int
-    packed: int
+    plain: str
+    frames: str
+    packed: str
     equal: bool
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The bytes of the three texts."""
+        plain, frames, packed = (len(text.encode()) for text in self[:3])
+        return plain, frames, packed
 
 
 def turns(answers: list[str]) -> list[Turn]:
@@ -81,7 +87,6 @@ def turns(answers: list[str]) -> list[Turn]:
             equal = theirs.decode_request(frames) == unpacking.decode_request(packed) == turn
         except cw.CompactWireError:
             equal = False
-        sizes = len(text.encode()), sum(len(frame.encode()) for frame in frames), len(packed)
-        found.append(Turn(*sizes, equal))
+        found.append(Turn(text, "".join(frames), packed, equal))
         context += f"User: question {number}\nAgent: {answer}\n"
     return found

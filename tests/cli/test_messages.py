@@ -465,6 +465,8 @@ def test_demo_totals_are_sums(capsys):
 
 
 def test_demo_names_a_turn_that_differs(call, monkeypatch):
-    monkeypatch.setattr(_demo, "turns", lambda answers: [Turn(9, 3, 1, False)] * len(answers))
+    monkeypatch.setattr(
+        _demo, "turns", lambda answers: [Turn("plain", "new", "p", False)] * len(answers)
+    )
     code, out, _ = call("demo")
     assert (code, out.decode().count("DIFFERS")) == (1, 5)
