@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from compactwire import cad
+from compactwire.cli import main
 
 TEXT = "C 50 30 5 # box\nY 5 10 # hole\nT 1 25 15 0\nD 0 2"
 DOCUMENT = cad.from_compact("# vcad 0.2\n" + TEXT.replace("# box", '"box"') + "\nROOT 3 default")
@@ -264,3 +266,44 @@ def test_usage() -> None:
     missing = run("expand", "/nowhere/part.vcad")
     assert missing.returncode == 1
     assert missing.stderr.startswith(b"compactwire: error: ")
+
+
+PICTURES = pytest.mark.skipif(
+    not (find_spec("manifold3d") and find_spec("matplotlib")),
+    reason="NO PICTURES: pip install 'compactwire[notebook]'",
+)
+
+
+@PICTURES
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml")])
+def test_the_suffix_of_a_preview_is_its_format(
+    name: str, start: bytes, part: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / name
+    found = run("preview", part, "-o", picture, "--width", "64", "--height", "48")
+    assert (found.returncode, found.stdout, found.stderr) == (0, b"", b"")
+    assert picture.read_bytes().startswith(start)
+
+
+@PICTURES
+def test_the_options_of_a_preview_change_the_picture(part: Path) -> None:
+    small = ("--width", "64", "--height", "48")
+    front, above = run("preview", part, *small), run("preview", part, *small, "--elevation", "80")
+    assert front.stdout[16:24] == b"\0\0\0\x40\0\0\0\x30"
+    assert front.stdout != above.stdout
+
+
+@PICTURES
+def test_a_preview_names_what_it_does_not_show(part: Path) -> None:
+    part.write_text("# vcad 0.2\nC 10 10 10\nFI 0 1\nROOT 1 default", encoding="utf-8")
+    found = run("preview", part, "--width", "64", "--height", "48")
+    assert found.stdout.startswith(b"\x89PNG")
+    assert found.stderr.decode().startswith(f"compactwire: {part}: not shown exactly: ")
+
+
+def test_a_preview_without_its_libraries_says_what_to_install(
+    part: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "manifold3d", None)
+    assert main(["cad", "preview", str(part)]) == 1
+    assert "pip install 'compactwire[notebook]'" in capsys.readouterr().err

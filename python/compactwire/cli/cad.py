@@ -16,6 +16,7 @@ from ._shell import (
     add_max_input,
     add_output,
     complain,
+    natural,
     one_line,
     read,
     tell,
@@ -89,6 +90,18 @@ def add(commands: Commands) -> None:
     hybrid = _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
     for parser_ in (compact, expand, pack, hybrid):
         parser_.add_argument("--repair", action="store_true", help="repair common errors in JSON")
+    preview = _one(group, "preview", _preview, "draw a document", "part.vcad -o part.png")
+    for name, default in (("width", 640), ("height", 480)):
+        help_ = "in pixels (default: %(default)s)"
+        preview.add_argument(f"--{name}", type=natural, default=default, metavar="N", help=help_)
+    preview.add_argument(
+        "--azimuth", type=float, default=-55.0, metavar="DEGREES",
+        help="where the camera is, around z from the x axis (default: %(default)s)",
+    )  # fmt: skip
+    preview.add_argument(
+        "--elevation", type=float, default=28.0, metavar="DEGREES",
+        help="the camera above the xy plane (default: %(default)s)",
+    )  # fmt: skip
     _many(group, "check", _check, "find all errors", "part.vcadc")
     _many(group, "stats", _stats, "measure a document in each form", "part.vcad")
 
@@ -217,6 +230,25 @@ def _pack(args: argparse.Namespace) -> int:
 def _hybrid(args: argparse.Namespace) -> int:
     hybrid = cad.to_hybrid(_given(args))
     return write(json.dumps(hybrid, ensure_ascii=False, indent=1) + "\n", args.output)
+
+
+def _preview(args: argparse.Namespace) -> int:
+    """Draw a picture; the suffix of the output decides between SVG and PNG."""
+    document = _given(args)
+    try:
+        picture = cad.preview(
+            document,
+            kind="svg" if args.output.lower().endswith(".svg") else "png",
+            width=args.width,
+            height=args.height,
+            azimuth=args.azimuth,
+            elevation=args.elevation,
+        )
+    except ImportError as error:
+        raise ValueError(str(error)) from error
+    for note in picture.notes:
+        tell(f"compactwire: {args.file}: not shown exactly: {note}")
+    return write_bytes(picture.data, args.output)
 
 
 def _check(args: argparse.Namespace) -> int:
