@@ -16,6 +16,7 @@ from ._cad_tool import TOOL, create_cad_compact
 from .errors import BinaryError, CompactParseError, DocumentError
 
 __all__ = [
+    "PRIMER",
     "TOOL",
     "BinaryError",
     "CompactIterator",
@@ -38,6 +39,20 @@ __all__ = [
     "to_compact",
     "to_hybrid",
 ]
+
+PRIMER = """\
+Some parts are written as CAD compact text. Each line is an operation and makes a node; nodes are
+numbered from 0, and other lines name them by number. Lengths are in mm, angles in degrees.
+- `C w h d` box from the origin, `Y r h` cylinder along z, `S r` sphere, `K r1 r2 h` cone
+- `U a b` union, `D a b` a minus b, `I a b` intersection
+- `T n x y z` moves node n, `R n x y z` rotates it about x, y, z, `X n x y z` scales it
+- `LP n dx dy dz count spacing` repeats it in a line,
+  `CP n ox oy oz ax ay az count angle` around an axis
+- `SK` to `END` a sketch of lines `L` and arcs `A`; `E n x y z` extrudes it,
+  `V n ox oy oz ax ay az angle` revolves it
+- `SH n t` hollows node n out, with walls of thickness t
+The last node is the part, unless lines `ROOT n material` name others.
+"""
 
 _cad = _core.cad
 

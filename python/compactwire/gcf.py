@@ -46,6 +46,7 @@ from ._core.graph import (
 from .errors import GcfError
 
 __all__ = [
+    "PRIMER",
     "Components",
     "DeltaPayload",
     "Edge",
@@ -85,3 +86,16 @@ __all__ = [
     "snapshot",
     "to_json",
 ]
+
+PRIMER = """\
+Some data is written in GCF, a short form of JSON:
+- `key=value` is a member of an object. `## key` begins an object; its members are indented.
+- `## key [2]{id,name}` begins an array of 2 objects with the members id and name. Each line below
+  is one object: its values in this order, with `|` between them. `{id,state=open}`: state is open
+  in every object. `{"user>name"}`: name is a member of the object user.
+- `key[3]: a,b,c` is an array of 3 values. `{id,tags[]}`: each value of tags is such an array.
+- `{id,@n} group=id`: the id is written once, as `id=7 [2]`, above the 2 lines that have it.
+- `## key [2:]{key,x}` is an object of 2 objects: the first value of each line is the key.
+- `-` is null, `~` a member that is missing, `^` a value that follows below, after `.key`.
+- Quotes are as in JSON: "12" is a string, 12 is a number.
+"""
