@@ -370,8 +370,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 @pytest.mark.skipif(os.name != "posix", reason="the page is written for a Unix shell")
 def test_the_page_shows_the_output_of_its_commands(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    (script,) = re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL)
-    shown = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    (section,) = re.findall(r"## In six commands\n(.*?)\n## ", page, flags=re.DOTALL)
+    (script,) = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+    shown = re.findall(r"```text\n(.*?)```", section, flags=re.DOTALL)
     (tmp_path / "intro.md").write_text("What follows adds numbers.\n")
     (tmp_path / "add.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n" * 8)
     command = f'compactwire() {{ "{sys.executable}" -m compactwire "$@"; }}\nset -e\n{script}'
