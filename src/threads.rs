@@ -5,6 +5,7 @@
 //! item that fails.
 
 use crate::interrupt::{self, Stopped};
+use crate::memory;
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -42,8 +43,13 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
     work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     if threads < 2 {
-        let done = |(index, item)| work(item).inspect(|_| tick(index + 1));
-        return items.iter().enumerate().map(done).collect();
+        let mut results = Vec::new();
+        memory::require(results.try_reserve_exact(items.len()));
+        for (index, item) in items.iter().enumerate() {
+            results.push(work(item)?);
+            tick(index + 1);
+        }
+        return Ok(results);
     }
     let queue = Queue {
         next: AtomicUsize::new(0),
@@ -59,7 +65,10 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
         let mut done = queue.run(items, &work, tick);
         for helper in helpers {
             match helper.join().unwrap_or_else(|panic| resume_unwind(panic)) {
-                Ok(more) => done.extend(more),
+                Ok(more) => {
+                    memory::require(done.try_reserve(more.len()));
+                    done.extend(more);
+                }
                 // For lack of memory: if the call were stopped, this thread would unwind.
                 Err(stopped) => lost = Some(stopped),
             }
@@ -143,7 +152,7 @@ impl Queue {
             if result.is_err() {
                 self.failed.fetch_min(index, Ordering::Relaxed);
             }
-            done.push((index, result));
+            memory::push(&mut done, (index, result));
             tick(self.done.fetch_add(1, Ordering::Relaxed) + 1);
         }
     }

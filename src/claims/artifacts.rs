@@ -35,9 +35,7 @@ pub(super) fn verify(folder: &Folder, artifact: &Artifact) -> Result<u64, Failur
     let mut text = Text::default();
     match file.pieces(artifact.bytes, |piece| text.push(piece)) {
         Ok(()) => {}
-        Err(ReadProblem::Unreadable | ReadProblem::NoMemory) => {
-            return mismatch("the artifact cannot be read");
-        }
+        Err(ReadProblem::Unreadable) => return mismatch("the artifact cannot be read"),
         Err(ReadProblem::TooLarge) => {
             return mismatch("the artifact was changed while it was read");
         }

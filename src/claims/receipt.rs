@@ -13,9 +13,14 @@ use super::options::Options;
 use super::schema::{self, Document, Violation};
 use super::signed::Form;
 use super::signer::{Scope, Signer};
+use crate::memory;
 use crate::value::Value;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
+
+/// The bytes of memory for a receipt with one attestation: its facts, which are held twice while threads
+/// deliver them, and its places in the sets, trees and lists of later checks.
+pub(super) const MEMORY: usize = 2 << 10;
 
 /// The declared and computed facts of a receipt.
 #[derive(Debug)]
@@ -60,7 +65,7 @@ pub(super) fn discover(
         if rest.is_some_and(|rest| rest.ends_with(b".json")) {
             count += 1;
             if count <= limit {
-                names.push(name.to_owned());
+                memory::push(&mut names, name.to_owned());
             }
         }
     });

@@ -18,6 +18,7 @@ use super::receipt::{self, Attested, Receipt};
 use super::report::{Report, bug};
 use super::schema::{self, Document, Schema, Violation};
 use super::signer::Scope;
+use crate::memory;
 use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,6 +127,7 @@ pub(super) fn read_receipts(run: &mut Run<'_>) -> Outcome {
     let run_id = run.manifest()?.run_id.clone();
     let folder = run.receipts_folder.take().ok_or_else(bug)?;
     let names = receipt::discover(&folder, &run_id, run.options.limits.max_receipts)?;
+    memory::require(memory::ensure(receipt::MEMORY.saturating_mul(names.len())));
     let reader = receipt::Reader {
         folder: &folder,
         run_id: &run_id,

@@ -11,6 +11,7 @@ use super::options::{Inputs, Options, Progress};
 use super::receipt;
 use super::report::{CHECK_COUNT, Report, Status, bug};
 use super::steps::{self, Run};
+use crate::interrupt::{self, Stopped};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -92,24 +93,28 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
     check("5.8.5", "no metric is unexpected", always, |run| metrics::check_unexpected(run.claim()?)),
 ];
 
-/// Verifies a claim. `progress` is called for receipts and artifacts; if it breaks, the
-/// verification stops and returns `None`.
+/// Verifies a claim. `progress` is called for receipts and artifacts.
+///
+/// # Errors
+/// [`Stopped`]: `progress` returned [`ControlFlow::Break`], or there was not enough memory. No verdict
+/// depends on the memory of the machine.
 pub fn verify(
     inputs: &Inputs<'_>,
     options: &Options,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Option<Report> {
+) -> Result<Report, Stopped> {
     let mut run = Run::new(inputs, options, progress);
     for (index, check) in CHECKS.iter().enumerate() {
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| (check.applies)(&run).then(|| (check.run)(&mut run))));
+        let mut check = || (check.applies)(&run).then(|| (check.run)(&mut run));
+        let outcome = catch_unwind(AssertUnwindSafe(|| interrupt::run(|| false, &mut check)));
         if run.stopped.load(Ordering::Relaxed) {
-            return None;
+            return Err(Stopped::Asked);
         }
         match outcome {
-            Ok(None) => {}
-            Ok(Some(Ok(()))) => run.report.checks[index] = Status::Passed,
-            Ok(Some(Err(failure))) => {
+            Ok(Err(stopped)) => return Err(stopped),
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some(Ok(())))) => run.report.checks[index] = Status::Passed,
+            Ok(Ok(Some(Err(failure)))) => {
                 run.report.fail(index, failure);
                 break;
             }
@@ -119,7 +124,7 @@ pub fn verify(
             }
         }
     }
-    Some(run.report)
+    Ok(run.report)
 }
 
 // Conditions ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 //! The canonical text of a value: members sorted, no white space, one form for every number.
 
 use crate::interrupt::Steps;
+use crate::memory;
 use crate::text::decimal::{Decimal, Exponent};
 use crate::text::quoted::{self, Escape};
 use crate::value::{Entries, Value};
@@ -15,6 +16,9 @@ pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, false, out);
 }
 
+/// At least the bytes of a word or number, and a mark.
+const SHORT: usize = 32;
+
 /// Uses an explicit stack, because the type [`Value`] does not bound the depth.
 fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
     let mut open = Vec::new();
@@ -22,22 +26,26 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
     loop {
         steps.step();
         let mut first = false;
+        memory::require(out.try_reserve(SHORT));
         match value {
             Value::Null => out.push_str("null"),
             Value::Bool(true) => out.push_str("true"),
             Value::Bool(false) => out.push_str("false"),
             Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
-            Value::BigInt(digits) => out.push_str(digits),
+            Value::BigInt(digits) => {
+                memory::require(out.try_reserve(digits.len()));
+                out.push_str(digits);
+            }
             Value::Float(value) => write_float(*value, out),
             Value::String(text) => quoted::write(text, escape, out),
             Value::Array(elements) => {
                 out.push('[');
-                open.push(Entries::Elements(elements.iter()));
+                memory::push(&mut open, Entries::Elements(elements.iter()));
                 first = true;
             }
             Value::Object(members) => {
                 out.push('{');
-                open.push(Entries::of_members(members, sort));
+                memory::push(&mut open, Entries::of_members(members, sort));
                 first = true;
             }
         }
@@ -46,19 +54,24 @@ fn append(mut value: &Value<'_>, escape: Escape, sort: bool, out: &mut String) {
             if let Some(next) = rest.next() {
                 break next;
             }
-            out.push(if matches!(rest, Entries::Elements(_)) { ']' } else { '}' });
+            push(if matches!(rest, Entries::Elements(_)) { ']' } else { '}' }, out);
             open.pop();
             first = false;
         };
         if !first {
-            out.push(',');
+            push(',', out);
         }
         if let Some(name) = next.0 {
             quoted::write(name, escape, out);
-            out.push(':');
+            push(':', out);
         }
         value = next.1;
     }
+}
+
+fn push(mark: char, out: &mut String) {
+    memory::require(out.try_reserve(1));
+    out.push(mark);
 }
 
 /// Appends a finite double as Python's `repr` does: the shortest digits that read back as the same

@@ -10,12 +10,16 @@ import copy
 import io
 import json
 import pickle
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import compactwire as cw
 from compactwire import cad, claims, gcf, wire
+from tests.scaling import claims as scaling
 from tests.scaling.harness import Case
+from tests.strategies.claims import KEY, OTHER_KEY, entry
 
 Make = Callable[[int], Any]
 
@@ -581,12 +585,98 @@ TEXTS: list[Case] = [
             ("iter_compact", lambda text: sum(1 for _ in cad.iter_compact([text]))),
         )
     ),
+    case("loads, long names", gcf.loads, lambda count: gcf.dumps(long_keys(count)), 2_000_000),
+]
+
+# Claims; the arguments of the producers are made beforehand, so that only the call is limited.
+
+
+def bundle_of(items: list[dict[str, Any]]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        return claims.build_bundle(Path(name), "run", "job", "message", items)
+
+
+def of_long_text(size: int) -> list[dict[str, Any]]:
+    return [{"kind": "section", "ref": "a", "text": "é\r\n" * size}]
+
+
+def of_long_refs(size: int) -> list[dict[str, Any]]:
+    return [{"kind": "section", "ref": f"{n}" + "é" * size, "text": "a b c"} for n in range(3)]
+
+
+def of_many(count: int) -> list[dict[str, Any]]:
+    return [{"kind": "symbol", "ref": f"@a:{n}", "text": f"text {n}"} for n in range(count)]
+
+
+def receipt_of_many(count: int) -> dict[str, Any]:
+    return claims.make_receipt(bundle_of(of_many(count)))
+
+
+def signed_receipt(count: int) -> dict[str, Any]:
+    return claims.sign_receipt(receipt_of_many(count), KEY)
+
+
+def entries(count: int) -> list[dict[str, Any]]:
+    keys = (f"{n:064x}" for n in range(count))
+    return [entry(KEY, f"v{n}", public_key=key) for n, key in enumerate(keys)]
+
+
+def verify(files: dict[str, bytes]) -> None:
+    """The verdict of a true claim does not depend on the memory of the machine."""
+    try:
+        scaling.verify(files)
+    except cw.ClaimRejected as rejected:
+        raise AssertionError from rejected
+
+
+def write_in_folder(write: Callable[[Path, Any], object], value: Any) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        write(Path(name) / "new", value)
+
+
+CLAIMS = [
     case("merkle_root", claims.merkle_root, lambda count: ["ab" * 32] * count, 100_000),
     case("canonical_json", claims.canonical_json, long_texts, 1_000_000),
     case("canonical_json of records", claims.canonical_json, records, 30_000),
     case("parse_json", claims.parse_json, lambda count: json.dumps(long_texts(count)), 1_000_000),
     case("parse_json of records", claims.parse_json, lambda n: json.dumps(records(n)), 30_000),
-    case("loads, long names", gcf.loads, lambda count: gcf.dumps(long_keys(count)), 2_000_000),
+    case("build_bundle, a long text", bundle_of, of_long_text, 1_000_000),
+    case("build_bundle, long refs", bundle_of, of_long_refs, 300_000),
+    case("build_bundle, many items", bundle_of, of_many, 2_000),
+    case("make_receipt", claims.make_receipt, lambda count: bundle_of(of_many(count)), 2_000),
+    case(
+        "sign_receipt",
+        lambda receipt: claims.sign_receipt(receipt, KEY, "me"),
+        receipt_of_many,
+        2_000,
+    ),
+    case(
+        "sign_receipt, one more",
+        lambda receipt: claims.sign_receipt(receipt, OTHER_KEY, "me", add=True),
+        signed_receipt,
+        2_000,
+    ),
+    case(
+        "write_receipt",
+        lambda receipt: write_in_folder(claims.write_receipt, receipt),
+        signed_receipt,
+        2_000,
+    ),
+    case(
+        "merkle_attestation of long receipts",
+        lambda receipts: claims.merkle_attestation(receipts, KEY),
+        lambda count: [receipt_of_many(count)],
+        2_000,
+    ),
+    case("verify_claim of many receipts", verify, scaling.many_receipts, 600),
+    case("verify_claim of many artifacts", verify, scaling.many_artifacts, 600),
+    case("make_trust_policy", claims.make_trust_policy, entries, 5_000),
+    case(
+        "write_json",
+        lambda policy: write_in_folder(claims.write_json, policy),
+        lambda count: claims.make_trust_policy(entries(count)),
+        5_000,
+    ),
 ]
 
 FORMATS = ["dsl", "verbose", "binary", "base85", "zlib", "zstd", "dictionary", "auto"]
@@ -631,5 +721,6 @@ CASES = {
     "sessions": SESSIONS,
     "objects": of_objects(),
     "texts": TEXTS,
+    "files of claims": CLAIMS,
     "messages": [case for format in FORMATS for case in of_format(format)],
 }

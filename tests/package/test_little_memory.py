@@ -33,8 +33,7 @@ from tests.package import large_values
 from tests.scaling.harness import Case
 
 ROOT = Path(__file__).resolve().parents[2]
-SCALING = ["cad", "columns", "compact", "gcf", "graph", "session", "shrink"]
-"""Without claims: they are checked in several threads, by libraries that abort the process."""
+SCALING = ["cad", "claims", "columns", "compact", "gcf", "graph", "session", "shrink"]
 SUBJECTS = [*SCALING, *large_values.CASES]
 UNLIMITED = 1 << 62
 LARGE_LIMITS, SMALL_LIMITS = 24, 12

@@ -107,8 +107,9 @@ fn is_due() -> bool {
     due
 }
 
+/// The exception for a call that was stopped.
 #[cold]
-fn raised(stopped: Stopped) -> PyErr {
+pub(crate) fn raised(stopped: Stopped) -> PyErr {
     if stopped == Stopped::NoMemory {
         return memory_error("not enough memory to continue the call");
     }

@@ -353,6 +353,8 @@ def verify_claim(
     ------
     TypeError, ValueError
         An option has the wrong type, is unknown or is out of range.
+    MemoryError
+        There is not enough memory, so there is no verdict.
 
     Source: Compression Claims sections 3 to 8.
     """

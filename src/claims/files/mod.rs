@@ -59,8 +59,6 @@ pub(super) struct Content {
 pub(super) enum ReadProblem {
     Unreadable,
     TooLarge,
-    /// The content is within the limit, but memory for it cannot be allocated.
-    NoMemory,
 }
 
 /// Opens a file that the caller named. Links are followed, because the caller chose the path.
@@ -84,18 +82,16 @@ impl Content {
         Ok(Self { file, size: found.len() })
     }
 
-    /// The whole content, if it has at most `limit` bytes.
+    /// The whole content, if it has at most `limit` bytes. [`memory::require`]s memory for it and for what
+    /// is made from it.
     pub(super) fn read(self, limit: u64) -> Result<Vec<u8>, ReadProblem> {
         if self.size > limit {
             return Err(ReadProblem::TooLarge);
         }
-        // A sparse file can have any size, so a failed allocation must be an error and not an abort.
+        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
-        let capacity = usize::try_from(self.size).ok().and_then(|size| size.checked_add(1));
-        let reserved = capacity.map(|capacity| bytes.try_reserve_exact(capacity));
-        let Some(Ok(())) = reserved else { return Err(ReadProblem::NoMemory) };
-        let parsed = capacity.map(|capacity| memory::ensure(capacity.saturating_mul(FACTOR)));
-        let Some(Ok(())) = parsed else { return Err(ReadProblem::NoMemory) };
+        memory::require(bytes.try_reserve_exact(size.saturating_add(1)));
+        memory::require(memory::ensure(size.saturating_mul(FACTOR)));
         let mut bounded = self.file.take(limit.saturating_add(1));
         bounded.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
         if bytes.len() as u64 > limit {

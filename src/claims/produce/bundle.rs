@@ -7,6 +7,7 @@ use crate::claims::error::ProduceError;
 use crate::claims::make::{hash, number, object, text};
 use crate::excerpt::excerpt;
 use crate::interrupt::polled;
+use crate::memory;
 use crate::value::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,6 +32,16 @@ pub struct Item {
     pub slice: Option<String>,
     /// The text.
     pub text: String,
+}
+
+impl Item {
+    /// An upper bound on the memory for its text with other line ends, its entries in the manifest, and
+    /// the canonical texts of these.
+    fn memory(&self) -> usize {
+        let names = self.reference.len().saturating_add(self.slice.as_ref().map_or(0, String::len));
+        let text = self.text.len().saturating_mul(4);
+        names.saturating_mul(64).saturating_add(text).saturating_add(4 << 10)
+    }
 }
 
 /// Writes a bundle to a folder, which is created if missing and must be empty. Returns the manifest.
@@ -70,6 +81,8 @@ fn manifest(
         let message = format!("its {} bytes are too many for the names of files", run_id.len());
         return Err(ProduceError::argument("run_id", message));
     }
+    let memory = items.iter().map(Item::memory).fold(0, usize::saturating_add);
+    memory::require(memory::ensure(memory));
     let mut pieces: Vec<Piece<'_>> = polled(items).map(Piece::new).collect();
     pieces.sort_by(|one, other| one.id.cmp(&other.id));
     if let Some(twice) = pieces.windows(2).find(|pair| pair[0].id == pair[1].id) {

@@ -27,6 +27,8 @@ use super::canonical::{canon, canon_lf};
 use super::error::{Code, Failure, ProduceError};
 use super::options::{Limits, Options};
 use super::schema::{self, Schema, Violation};
+use crate::json;
+use crate::memory;
 use crate::value::Value;
 use std::path::Path;
 
@@ -40,6 +42,7 @@ type Result<T> = std::result::Result<T, ProduceError>;
 /// there, or it cannot be written.
 pub fn write_json(path: &Path, value: &Value<'static>) -> Result<()> {
     let text = canon_lf(value);
+    memory::require(memory::ensure(json::memory_of(text.as_bytes())));
     let read = schema::parse(text.as_bytes(), &Options::default());
     read.map_err(|violation| ProduceError::argument("value", violation.message))?;
     output::replace(path, &text)
@@ -76,6 +79,7 @@ fn check(
     limit: u64,
 ) -> Result<()> {
     let text = canon_lf(value);
+    memory::require(memory::ensure(json::memory_of(text.as_bytes())));
     let checked = if text.len() as u64 > limit {
         let size = text.len();
         Err(Violation::new(format!(

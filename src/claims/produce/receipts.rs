@@ -15,6 +15,7 @@ use crate::claims::schema;
 use crate::claims::signed::Form;
 use crate::claims::signer::{SCHEME, Scope, Signer};
 use crate::excerpt::excerpt;
+use crate::memory;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -413,6 +414,7 @@ fn check_signatures(receipt: &Value<'static>, role: &str) -> Result<()> {
 
 /// The hashes of receipts in order, if they form one chain of one run.
 fn check_chain(chain: &[Value<'static>]) -> Result<Vec<Hash>> {
+    memory::require(memory::ensure(receipt::MEMORY.saturating_mul(chain.len())));
     let (mut receipts, mut roots) = (Vec::with_capacity(chain.len()), HashMap::new());
     for (at, value) in chain.iter().enumerate() {
         let role = format!("chain[{at}]");

@@ -47,7 +47,6 @@ pub(super) fn read(file: Content, limit: u64) -> Result<Vec<u8>, Violation> {
     file.read(limit).map_err(|problem| match problem {
         ReadProblem::Unreadable => Violation::new("the file cannot be read"),
         ReadProblem::TooLarge => Violation::new(format!("the file is larger than {limit} bytes")),
-        ReadProblem::NoMemory => Violation::new("the file does not fit into memory"),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::{class_name, enough_for, utf8, utf8_or};
 use crate::errors::invalid_path;
+use crate::make::push;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
@@ -55,6 +56,17 @@ pub(super) fn iterate<'py>(
     let py = value.py();
     // Iterating over a list runs no Python code, so nothing else checks signals.
     Ok(value.try_iter()?.map(move |item| py.check_signals().and(item)))
+}
+
+/// The results of an iterator, in memory that is requested as they come.
+pub(super) fn collect<T, E: From<PyErr>>(
+    results: impl Iterator<Item = Result<T, E>>,
+) -> Result<Vec<T>, E> {
+    let mut collected = Vec::new();
+    for result in results {
+        push(&mut collected, result?)?;
+    }
+    Ok(collected)
 }
 
 /// The items of a mapping, copied, so that it may change while they are converted.

@@ -1,10 +1,10 @@
 //! Canonical JSON, Merkle roots and token estimates.
 
-use super::arguments::{iterate, path, text};
+use super::arguments::{collect, iterate, path, text};
 use crate::args::{Input, natural};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
-use crate::make::{ensure_memory, make_bytes, push};
+use crate::make::{ensure_memory, make_bytes};
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
@@ -41,10 +41,7 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = hashes.py();
     let of = "str, each 64 lower-case hexadecimal digits";
     let hashes = iterate(hashes, "hashes", of)?.zip(0..);
-    let mut taken = Vec::new();
-    for (hash, at) in hashes {
-        push(&mut taken, text(&hash?, &format!("hashes[{at}]"))?)?;
-    }
+    let taken = collect(hashes.map(|(hash, at)| text(&hash?, &format!("hashes[{at}]"))))?;
     ensure_memory(MERKLE_FACTOR * taken.len())?;
     claims::merkle_root(&taken).ok_or_else(|| {
         let message = "expected at least one hash of 64 lower-case hexadecimal digits";
@@ -74,7 +71,8 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
 pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
     let (py, file) = (value.py(), self::path(path, "path")?);
     let value = read::value(value, "value")?;
-    Ok(py.detach(|| claims::write_json(&file, &value))?)
+    let written = py.detach(|| attached(|| claims::write_json(&file, &value)))?;
+    Ok(written?)
 }
 
 /// Encode a value as canonical JSON, without a final line feed.

@@ -3,6 +3,7 @@
 use super::arguments::{path, wrong};
 use crate::args::utf8_if_whole;
 use crate::errors::{Result, invalid_path};
+use crate::interrupt::attached;
 use crate::make::make_bytes;
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
@@ -194,7 +195,7 @@ pub(super) fn with_key<T>(
         let expected = "a SigningKey (SigningKey.from_seed makes one of 32 secret bytes)";
         return Err(wrong(key, "key", expected).into());
     };
-    Ok(work(&key.get().0)?)
+    Ok(attached(|| work(&key.get().0))??)
 }
 
 /// Generate a secret key with the randomness of the operating system.

@@ -1,6 +1,6 @@
 //! Producing bundles, receipts, claims and trust policies: `compactwire.claims`.
 
-use super::arguments::{entries, iterate, optional_text, path, text};
+use super::arguments::{collect, entries, iterate, optional_text, path, text};
 use super::key::with_key;
 use crate::args::boolean;
 use crate::errors::{Result, invalid_path};
@@ -61,7 +61,7 @@ pub(super) fn build_bundle<'py>(
     let message = text(message_id, "message_id")?;
     let items = iterate(items, "items", "mappings")?.zip(0..);
     let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
-    let items = items.collect::<PyResult<Vec<_>>>()?;
+    let items = collect(items)?;
     let made =
         py.detach(|| attached(|| claims::build_bundle(&folder, &run, &job, &message, &items)))?;
     Ok(dict(py, &made?)?)
@@ -139,7 +139,7 @@ pub(super) fn make_receipt<'py>(
     let py = manifest.py();
     let manifest = read::value(manifest, "manifest")?;
     let parent = parent.map(|parent| read::value(parent, "parent")).transpose()?;
-    let made = claims::make_receipt(&manifest, parent.as_ref());
+    let made = attached(|| claims::make_receipt(&manifest, parent.as_ref()))?;
     Ok(dict(py, &made?)?)
 }
 
@@ -256,7 +256,8 @@ pub(super) fn write_receipt(
     let (py, folder) = (receipt.py(), path(folder, "folder")?);
     let value = read::value(receipt, "receipt")?;
     let replace = replace.map_or(Ok(false), |replace| boolean(replace, "replace"))?;
-    let written = py.detach(|| claims::write_receipt(&folder, &value, replace));
+    let write = || claims::write_receipt(&folder, &value, replace);
+    let written = py.detach(|| attached(write))?;
     Ok(written.map(PathString)?)
 }
 
@@ -308,7 +309,7 @@ pub(super) fn merkle_attestation<'py>(
     let build = optional_text(build_id, "build_id")?;
     let receipts = iterate(chain, "chain", "receipts")?.zip(0..);
     let receipts = receipts.map(|(receipt, at)| read::value(&receipt?, &format!("chain[{at}]")));
-    let receipts = receipts.collect::<Result<Vec<_>>>()?;
+    let receipts = collect(receipts)?;
     let made = with_key(key, |key| {
         claims::merkle_attestation(&receipts, key, validator.as_deref(), build.as_deref())
     });
@@ -340,7 +341,7 @@ pub(super) fn merkle_attestation<'py>(
 #[pyo3(signature = (attestation, /))]
 pub(super) fn verify_merkle_signature(attestation: &Bound<'_, PyAny>) -> Result<bool> {
     let value = read::value(attestation, "attestation")?;
-    let verified = claims::verify_merkle_signature(&value);
+    let verified = attached(|| claims::verify_merkle_signature(&value))?;
     Ok(verified?)
 }
 
@@ -431,7 +432,8 @@ pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> Result<Boun
     let py = entries.py();
     let entries = iterate(entries, "entries", "dict")?.zip(0..);
     let entries = entries.map(|(entry, at)| read::value(&entry?, &format!("entries[{at}]")));
-    let made = claims::make_trust_policy(entries.collect::<Result<Vec<_>>>()?);
+    let entries = collect(entries)?;
+    let made = attached(|| claims::make_trust_policy(entries))?;
     Ok(dict(py, &made?)?)
 }
 

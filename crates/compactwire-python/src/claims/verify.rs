@@ -4,9 +4,10 @@ use super::arguments;
 use super::report::ClaimReport;
 use crate::args::class_name;
 use crate::errors::invalid_option;
+use crate::interrupt::raised;
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
 use std::ops::ControlFlow;
@@ -74,6 +75,8 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 /// ------
 /// TypeError, ValueError
 ///     An option has the wrong type, is unknown or is out of range.
+/// MemoryError
+///     There is not enough memory, so there is no verdict.
 ///
 /// Source: Compression Claims sections 3 to 8.
 #[pyfunction]
@@ -154,10 +157,9 @@ pub(super) fn verify_claim(
     };
     let mut heartbeat = Heartbeat { progress, last: Instant::now(), error: None };
     let report = py.detach(|| claims::verify(&inputs, &options, &mut |now| heartbeat.beat(now)));
-    match (report, heartbeat.error) {
-        (Some(report), None) => Ok(ClaimReport::new(report)),
-        (_, Some(error)) => Err(error),
-        (None, None) => Err(PyValueError::new_err("the verification was stopped")),
+    match heartbeat.error {
+        Some(error) => Err(error),
+        None => report.map(ClaimReport::new).map_err(raised),
     }
 }
 
