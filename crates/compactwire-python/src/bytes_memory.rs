@@ -1,40 +1,11 @@
 //! The memory of a `bytes` object that grows while the core writes into it.
 
+use crate::abi;
 use compactwire::text::output::Memory;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ptr::NonNull;
-
-#[cfg(not(windows))]
-unsafe extern "C" {
-    fn _PyBytes_Resize(bytes: *mut *mut ffi::PyObject, size: ffi::Py_ssize_t) -> std::ffi::c_int;
-}
-
-/// Changes the size of a `bytes` object and keeps its content. If there is not enough memory, frees the
-/// object, sets the pointer to null and raises `MemoryError`.
-///
-/// # Safety
-/// The caller has the only reference, to an object that Python code has never seen.
-#[cfg(windows)]
-unsafe fn _PyBytes_Resize(
-    bytes: *mut *mut ffi::PyObject,
-    size: ffi::Py_ssize_t,
-) -> std::ffi::c_int {
-    // SAFETY: the copied bytes are within both objects.
-    unsafe {
-        let old = *bytes;
-        let new = ffi::PyBytes_FromStringAndSize(std::ptr::null(), size);
-        if !new.is_null() {
-            let both = ffi::PyBytes_Size(old).min(size).cast_unsigned();
-            let to = ffi::PyBytes_AS_STRING(new).cast_mut();
-            to.copy_from_nonoverlapping(ffi::PyBytes_AS_STRING(old), both);
-        }
-        ffi::Py_DECREF(old);
-        *bytes = new;
-        if new.is_null() { -1 } else { 0 }
-    }
-}
 
 /// A `bytes` object that nothing else refers to.
 pub(crate) struct BytesMemory<'py> {
@@ -54,7 +25,7 @@ impl<'py> BytesMemory<'py> {
         unsafe {
             if self.object.is_null() {
                 self.object = ffi::PyBytes_FromStringAndSize(std::ptr::null(), size);
-            } else if _PyBytes_Resize(&raw mut self.object, size) != 0 {
+            } else if abi::resize(&mut self.object, size) != 0 {
                 self.object = std::ptr::null_mut();
             }
             if self.object.is_null() {
@@ -79,7 +50,7 @@ unsafe impl Memory for BytesMemory<'_> {
     fn grow(&mut self, _: usize, capacity: usize) -> Option<NonNull<u8>> {
         self.resize(capacity)?;
         // SAFETY: the object is a `bytes` object.
-        NonNull::new(unsafe { ffi::PyBytes_AS_STRING(self.object) }.cast_mut().cast())
+        NonNull::new(unsafe { abi::bytes(self.object) })
     }
 }
 

@@ -15,6 +15,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes what it converts by value")]
 #![expect(non_upper_case_globals, reason = "class attributes have the names that Python reads")]
 
+mod abi;
 mod args;
 mod arrow;
 mod bytes_memory;

@@ -3,6 +3,7 @@
 //! Unlike the constructors of PyO3, which panic, these functions raise `MemoryError` if there is not enough
 //! memory; `clippy.toml` refuses the constructors of PyO3.
 
+use crate::abi;
 use compactwire::memory::{self, NO_MEMORY};
 use compactwire::walk::Text;
 use pyo3::PyErrArguments;
@@ -98,35 +99,24 @@ pub(crate) fn make_text<'py>(py: Python<'py>, text: Text<'_>) -> PyResult<Bound<
 #[inline]
 fn make_ascii<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
     let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
-    // SAFETY: PyUnicode_New returns a new object of `size` one-byte characters, or an error; no
-    // other code has a reference to it before it is completely filled.
+    // SAFETY: the text has so many ASCII characters. The function returns a new object or an error.
     unsafe {
-        let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
-        let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
-        std::ptr::copy_nonoverlapping(text.as_ptr(), start, text.len());
-        Ok(object.cast_into_unchecked())
+        let object = abi::copy_of_ascii(text.as_ptr(), size);
+        Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
     }
 }
 
-/// Creates a `str` of `len` ASCII characters that `fill` writes in place.
+/// Creates a `str` of `len` ASCII characters that `fill` writes, in place if possible.
 pub(crate) fn ascii_str(
     py: Python<'_>,
     len: usize,
     fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
 ) -> PyResult<Bound<'_, PyString>> {
     let size = ffi::Py_ssize_t::try_from(len).map_err(|_| memory_error(NO_MEMORY))?;
-    // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no
-    // other code has a reference to it before it is filled. Its memory is zeroed first, because
-    // uninitialised memory must not be read. With a `String` in between, `encode_base85` of 1 MiB
-    // takes two to three times as long: to measure it, return `make_str(py,
-    // &base85::encode(bytes))` there and run the benches.
-    unsafe {
-        let text = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(size, 127))?;
-        let start = ffi::PyUnicode_DATA(text.as_ptr()).cast::<u8>();
-        std::ptr::write_bytes(start, 0, len);
-        fill(std::slice::from_raw_parts_mut(start, len))?;
-        Ok(text.cast_into_unchecked())
-    }
+    // With a `String` in between, `encode_base85` of 1 MiB takes two to three times as long: to measure it,
+    // return `make_str(py, &base85::encode(bytes))` there and run the benches.
+    // SAFETY: the callers write ASCII only.
+    unsafe { Ok(abi::ascii(py, size, fill)?.cast_into_unchecked()) }
 }
 
 /// Appends an item to a list.
@@ -158,7 +148,7 @@ pub(crate) fn make_list<'py, T>(
     unsafe {
         let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(size))?;
         for (at, object) in (0..size).zip(objects) {
-            ffi::PyList_SET_ITEM(list.as_ptr(), at, object?.into_ptr());
+            abi::fill(list.as_ptr(), at, object?.into_ptr());
             filled += 1;
         }
         if filled != size {
@@ -210,19 +200,6 @@ pub(crate) fn make_dict(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyDict_New())?.cast_into_unchecked()) }
 }
 
-#[cfg(not(Py_3_14))]
-unsafe extern "C" {
-    /// Returns a dict with the capacity for `entries`. Python 3.11 to 3.13 export this undocumented function.
-    fn _PyDict_NewPresized(entries: ffi::Py_ssize_t) -> *mut ffi::PyObject;
-}
-
-/// Later versions may not export the function; an empty dict grows instead.
-#[cfg(Py_3_14)]
-unsafe fn _PyDict_NewPresized(_: ffi::Py_ssize_t) -> *mut ffi::PyObject {
-    // SAFETY: the caller is attached to the interpreter.
-    unsafe { ffi::PyDict_New() }
-}
-
 /// The largest initial capacity: the number of columns that a text declares is not trusted.
 const MAX_CAPACITY: usize = 1 << 10;
 
@@ -232,7 +209,7 @@ pub(crate) fn make_dict_for(py: Python<'_>, entries: usize) -> PyResult<Bound<'_
     let entries = ffi::Py_ssize_t::try_from(entries.min(MAX_CAPACITY)).unwrap_or(0);
     // SAFETY: the thread is attached to the interpreter. The function returns a new dict or an error.
     unsafe {
-        let dict = Bound::from_owned_ptr_or_err(py, _PyDict_NewPresized(entries))?;
+        let dict = Bound::from_owned_ptr_or_err(py, abi::dict(entries))?;
         Ok(dict.cast_into_unchecked())
     }
 }

@@ -5,6 +5,7 @@
 //! different content. [`super::read`] calls it, and reads each result once, right after the call.
 
 use super::read::{Kind, items, kind};
+use crate::abi::Elements;
 use crate::args::utf8_if_whole;
 use crate::make::tuple_of;
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
@@ -73,7 +74,11 @@ impl<'py> Walk for OwnedWalk<'py> {
 
     #[inline]
     fn element(&self, array: &Bound<'py, PyTuple>, index: usize) -> Bound<'py, PyAny> {
-        array.as_slice()[index].clone()
+        // SAFETY: the object is a tuple, which is alive and cannot change.
+        unsafe {
+            let element = Elements::of_tuple(array.as_ptr()).get(index);
+            Bound::from_borrowed_ptr(array.py(), element)
+        }
     }
 
     fn size(&self, object: &Members<'py>) -> usize {

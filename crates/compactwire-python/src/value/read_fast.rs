@@ -6,6 +6,7 @@
 //! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, a subclass
 //! of dict, and anything that is an error. Without the interpreter's global lock it is never used.
 
+use crate::abi::{self, Elements};
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -24,12 +25,6 @@ pub(crate) struct NotPlain;
 /// A borrowed reference that a [`BorrowedWalk`] has found.
 #[derive(Clone)]
 pub(crate) struct Borrowed(*mut ffi::PyObject);
-
-/// The elements of a list or tuple.
-pub(crate) struct BorrowedArray {
-    elements: *const *mut ffi::PyObject,
-    length: usize,
-}
 
 /// A position in a dict.
 pub(crate) struct BorrowedDict {
@@ -54,21 +49,14 @@ impl<'py> BorrowedWalk<'py> {
 /// The text of a str; [`Stop::Unusual`] if it has a lone surrogate.
 #[inline]
 fn text_of<'v>(object: *mut ffi::PyObject) -> Result<&'v str, Stop<NotPlain>> {
-    // SAFETY: the str outlives its users by the promise made to `new`, and caches its UTF-8 as long; the
-    // data of an ASCII str is its UTF-8.
+    // SAFETY: the str outlives its users by the promise made to `new`, and owns its UTF-8 as long.
     unsafe {
-        let mut length = 0;
-        let start = if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
-            length = ffi::PyUnicode_GET_LENGTH(object);
-            ffi::PyUnicode_DATA(object).cast()
-        } else {
-            ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length)
-        };
+        let (start, length) = abi::utf8(object);
         if start.is_null() {
             ffi::PyErr_Clear();
             return Err(Stop::Unusual);
         }
-        let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length.cast_unsigned());
+        let bytes = std::slice::from_raw_parts(start, length.cast_unsigned());
         Ok(std::str::from_utf8_unchecked(bytes))
     }
 }
@@ -82,27 +70,11 @@ fn int_of<'v, A, O>(object: *mut ffi::PyObject) -> Result<Found<'v, A, O>, Stop<
     if overflow == 0 { Ok(Found::Int(value)) } else { Err(Stop::Unusual) }
 }
 
-fn list_of(object: *mut ffi::PyObject) -> BorrowedArray {
-    // SAFETY: the object is a list or an instance of a subclass.
-    unsafe {
-        let elements = (*object.cast::<ffi::PyListObject>()).ob_item.cast_const();
-        BorrowedArray { elements, length: ffi::PyList_GET_SIZE(object).cast_unsigned() }
-    }
-}
-
-fn tuple_of(object: *mut ffi::PyObject) -> BorrowedArray {
-    // SAFETY: the object is a tuple or an instance of a subclass.
-    unsafe {
-        let elements = (&raw const (*object.cast::<ffi::PyTupleObject>()).ob_item).cast();
-        BorrowedArray { elements, length: ffi::PyTuple_GET_SIZE(object).cast_unsigned() }
-    }
-}
-
 /// The content of an instance of a subclass. Its methods are not called.
 #[cold]
 fn subclass_of<'v>(
     object: *mut ffi::PyObject,
-) -> Result<Found<'v, BorrowedArray, BorrowedDict>, Stop<NotPlain>> {
+) -> Result<Found<'v, Elements, BorrowedDict>, Stop<NotPlain>> {
     // SAFETY: each function is called for an instance of its class.
     unsafe {
         if ffi::PyUnicode_Check(object) != 0 {
@@ -110,11 +82,11 @@ fn subclass_of<'v>(
         } else if ffi::PyLong_Check(object) != 0 {
             int_of(object)
         } else if ffi::PyFloat_Check(object) != 0 {
-            Ok(Found::Float(ffi::PyFloat_AS_DOUBLE(object)))
+            Ok(Found::Float(abi::float(object)))
         } else if ffi::PyList_Check(object) != 0 {
-            Ok(Found::Array(list_of(object)))
+            Ok(Found::Array(Elements::of_list(object)))
         } else if ffi::PyTuple_Check(object) != 0 {
-            Ok(Found::Array(tuple_of(object)))
+            Ok(Found::Array(Elements::of_tuple(object)))
         } else {
             Ok(Found::Foreign)
         }
@@ -124,7 +96,7 @@ fn subclass_of<'v>(
 impl Walk for BorrowedWalk<'_> {
     type Value = Borrowed;
     type Key = Borrowed;
-    type Array = BorrowedArray;
+    type Array = Elements;
     type Object = BorrowedDict;
     type Error = NotPlain;
 
@@ -139,7 +111,7 @@ impl Walk for BorrowedWalk<'_> {
             } else if class == &raw mut ffi::PyLong_Type {
                 int_of(object)
             } else if class == &raw mut ffi::PyFloat_Type {
-                Ok(Found::Float(ffi::PyFloat_AS_DOUBLE(object)))
+                Ok(Found::Float(abi::float(object)))
             } else if object == ffi::Py_None() {
                 Ok(Found::Null)
             } else if object == ffi::Py_True() {
@@ -149,9 +121,9 @@ impl Walk for BorrowedWalk<'_> {
             } else if class == &raw mut ffi::PyDict_Type {
                 Ok(Found::Object(BorrowedDict { dict: object, next: 0 }))
             } else if class == &raw mut ffi::PyList_Type {
-                Ok(Found::Array(list_of(object)))
+                Ok(Found::Array(Elements::of_list(object)))
             } else if class == &raw mut ffi::PyTuple_Type {
-                Ok(Found::Array(tuple_of(object)))
+                Ok(Found::Array(Elements::of_tuple(object)))
             } else {
                 subclass_of(object)
             }
@@ -192,15 +164,14 @@ impl Walk for BorrowedWalk<'_> {
     }
 
     #[inline]
-    fn length(&self, array: &BorrowedArray) -> usize {
+    fn length(&self, array: &Elements) -> usize {
         array.length
     }
 
     #[inline]
-    fn element(&self, array: &BorrowedArray, index: usize) -> Borrowed {
-        assert!(index < array.length);
-        // SAFETY: the array has so many elements.
-        unsafe { Borrowed(*array.elements.add(index)) }
+    fn element(&self, array: &Elements, index: usize) -> Borrowed {
+        // SAFETY: by the promise made to `new`.
+        unsafe { Borrowed(array.get(index)) }
     }
 
     fn size(&self, object: &BorrowedDict) -> usize {

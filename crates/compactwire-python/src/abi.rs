@@ -1,0 +1,290 @@
+//! The calls that differ between the two kinds of wheels.
+//!
+//! A wheel for one version of CPython reads and writes the memory of objects. A wheel for the stable ABI
+//! (the features `abi3` and `abi3t`) runs on later versions, too, and calls functions instead. Everything
+//! else in this crate is the same for both.
+
+#[cfg(not(Py_LIMITED_API))]
+pub(crate) use of_one_version::*;
+#[cfg(Py_LIMITED_API)]
+pub(crate) use stable::*;
+
+#[cfg(not(Py_LIMITED_API))]
+mod of_one_version {
+    use pyo3::ffi::{self, PyObject};
+    use pyo3::prelude::*;
+    use std::ffi::c_int;
+
+    /// A new `str` of `len` ASCII characters that `fill` writes; they are zero before.
+    ///
+    /// # Safety
+    /// `fill` writes ASCII only, or fails.
+    #[inline]
+    pub(crate) unsafe fn ascii(
+        py: Python<'_>,
+        len: ffi::Py_ssize_t,
+        fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
+    ) -> PyResult<Bound<'_, PyAny>> {
+        // SAFETY: PyUnicode_New returns a new object of `len` one-byte characters, or an error; no other
+        // code has a reference to it before it is filled. Uninitialised memory must not be read.
+        unsafe {
+            let object = Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(len, 127))?;
+            let start = ffi::PyUnicode_DATA(object.as_ptr()).cast::<u8>();
+            std::ptr::write_bytes(start, 0, len.cast_unsigned());
+            fill(std::slice::from_raw_parts_mut(start, len.cast_unsigned()))?;
+            Ok(object)
+        }
+    }
+
+    /// A new `str` of `len` ASCII characters at `start`; null and an exception without memory.
+    ///
+    /// # Safety
+    /// The thread is attached to the interpreter.
+    #[inline]
+    pub(crate) unsafe fn copy_of_ascii(start: *const u8, len: ffi::Py_ssize_t) -> *mut PyObject {
+        // SAFETY: as in `ascii`; the copy fills the object.
+        unsafe {
+            let object = ffi::PyUnicode_New(len, 127);
+            if !object.is_null() {
+                let to = ffi::PyUnicode_DATA(object).cast::<u8>();
+                std::ptr::copy_nonoverlapping(start, to, len.cast_unsigned());
+            }
+            object
+        }
+    }
+
+    /// The UTF-8 of a `str`, which owns it, and its length; null and an exception if there is none.
+    ///
+    /// # Safety
+    /// The object is a `str`.
+    #[inline]
+    pub(crate) unsafe fn utf8(object: *mut PyObject) -> (*const u8, ffi::Py_ssize_t) {
+        let mut length = 0;
+        // SAFETY: the data of an ASCII `str` is its UTF-8.
+        unsafe {
+            if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
+                let start = ffi::PyUnicode_DATA(object).cast_const().cast();
+                return (start, ffi::PyUnicode_GET_LENGTH(object));
+            }
+            (ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length).cast(), length)
+        }
+    }
+
+    /// The value of a `float`.
+    ///
+    /// # Safety
+    /// The object is a `float`.
+    #[inline]
+    pub(crate) unsafe fn float(object: *mut PyObject) -> f64 {
+        // SAFETY: as above.
+        unsafe { ffi::PyFloat_AS_DOUBLE(object) }
+    }
+
+    /// Fills a place of a new list with a reference of the caller.
+    ///
+    /// # Safety
+    /// The list has this place, which is empty; no other code has a reference to the list.
+    #[inline]
+    pub(crate) unsafe fn fill(list: *mut PyObject, at: ffi::Py_ssize_t, object: *mut PyObject) {
+        // SAFETY: as above.
+        unsafe { ffi::PyList_SET_ITEM(list, at, object) }
+    }
+
+    /// The elements of a list or tuple that does not change.
+    pub(crate) struct Elements {
+        start: *const *mut PyObject,
+        pub(crate) length: usize,
+    }
+
+    impl Elements {
+        /// # Safety
+        /// The object is a list.
+        #[inline]
+        pub(crate) unsafe fn of_list(object: *mut PyObject) -> Self {
+            // SAFETY: as above.
+            unsafe {
+                let start = (*object.cast::<ffi::PyListObject>()).ob_item.cast_const();
+                Self { start, length: ffi::PyList_GET_SIZE(object).cast_unsigned() }
+            }
+        }
+
+        /// # Safety
+        /// The object is a tuple.
+        #[inline]
+        pub(crate) unsafe fn of_tuple(object: *mut PyObject) -> Self {
+            // SAFETY: as above.
+            unsafe {
+                let start = (&raw const (*object.cast::<ffi::PyTupleObject>()).ob_item).cast();
+                Self { start, length: ffi::PyTuple_GET_SIZE(object).cast_unsigned() }
+            }
+        }
+
+        /// A borrowed reference to an element.
+        ///
+        /// # Safety
+        /// The list or tuple is alive and has not changed.
+        #[inline]
+        pub(crate) unsafe fn get(&self, index: usize) -> *mut PyObject {
+            assert!(index < self.length);
+            // SAFETY: the array has so many elements.
+            unsafe { *self.start.add(index) }
+        }
+    }
+
+    /// The bytes of a `bytes` object.
+    ///
+    /// # Safety
+    /// The object is a `bytes` object.
+    #[inline]
+    pub(crate) unsafe fn bytes(object: *mut PyObject) -> *mut u8 {
+        // SAFETY: as above.
+        unsafe { ffi::PyBytes_AS_STRING(object).cast_mut().cast() }
+    }
+
+    /// Changes the size of a `bytes` object and keeps its content. If there is not enough memory, frees the
+    /// object, sets the pointer to null and raises `MemoryError`.
+    ///
+    /// # Safety
+    /// The caller has the only reference, to an object that Python code has never seen.
+    #[cfg(not(windows))]
+    pub(crate) unsafe fn resize(bytes: &mut *mut PyObject, size: ffi::Py_ssize_t) -> c_int {
+        unsafe extern "C" {
+            fn _PyBytes_Resize(bytes: *mut *mut PyObject, size: ffi::Py_ssize_t) -> c_int;
+        }
+        // SAFETY: as above.
+        unsafe { _PyBytes_Resize(&raw mut *bytes, size) }
+    }
+
+    #[cfg(windows)]
+    pub(crate) use super::resize_by_copy as resize;
+
+    /// A new dict with the capacity for `entries`; null and an exception without memory.
+    ///
+    /// # Safety
+    /// The thread is attached to the interpreter.
+    #[inline]
+    pub(crate) unsafe fn dict(entries: ffi::Py_ssize_t) -> *mut PyObject {
+        #[cfg(not(Py_3_14))]
+        unsafe extern "C" {
+            /// Python 3.11 to 3.13 export this undocumented function.
+            fn _PyDict_NewPresized(entries: ffi::Py_ssize_t) -> *mut PyObject;
+        }
+        #[cfg(Py_3_14)]
+        use super::growing_dict as _PyDict_NewPresized;
+        // SAFETY: as above.
+        unsafe { _PyDict_NewPresized(entries) }
+    }
+}
+
+#[cfg(Py_LIMITED_API)]
+mod stable {
+    pub(crate) use super::growing_dict as dict;
+    pub(crate) use super::resize_by_copy as resize;
+
+    use crate::make::memory_error;
+    use compactwire::memory::NO_MEMORY;
+    use pyo3::ffi::{self, PyObject};
+    use pyo3::prelude::*;
+
+    pub(crate) unsafe fn ascii(
+        py: Python<'_>,
+        len: ffi::Py_ssize_t,
+        fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
+    ) -> PyResult<Bound<'_, PyAny>> {
+        let mut characters = Vec::new();
+        let reserved = characters.try_reserve_exact(len.cast_unsigned());
+        reserved.map_err(|_| memory_error(NO_MEMORY))?;
+        characters.resize(len.cast_unsigned(), 0);
+        fill(&mut characters)?;
+        // SAFETY: the thread is attached. The function returns a new object or an error.
+        unsafe { Bound::from_owned_ptr_or_err(py, copy_of_ascii(characters.as_ptr(), len)) }
+    }
+
+    #[inline]
+    pub(crate) unsafe fn copy_of_ascii(start: *const u8, len: ffi::Py_ssize_t) -> *mut PyObject {
+        // SAFETY: the caller promises that there are so many characters.
+        unsafe { ffi::PyUnicode_FromStringAndSize(start.cast(), len) }
+    }
+
+    #[inline]
+    pub(crate) unsafe fn utf8(object: *mut PyObject) -> (*const u8, ffi::Py_ssize_t) {
+        let mut length = 0;
+        // SAFETY: the object is a `str`.
+        unsafe { (ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length).cast(), length) }
+    }
+
+    #[inline]
+    pub(crate) unsafe fn float(object: *mut PyObject) -> f64 {
+        // SAFETY: the object is a `float`, for which this runs no code and does not fail.
+        unsafe { ffi::PyFloat_AsDouble(object) }
+    }
+
+    #[inline]
+    pub(crate) unsafe fn fill(list: *mut PyObject, at: ffi::Py_ssize_t, object: *mut PyObject) {
+        // SAFETY: the list has this place, so this does not fail.
+        unsafe { ffi::PyList_SetItem(list, at, object) };
+    }
+
+    pub(crate) struct Elements {
+        sequence: *mut PyObject,
+        get: unsafe extern "C" fn(*mut PyObject, ffi::Py_ssize_t) -> *mut PyObject,
+        pub(crate) length: usize,
+    }
+
+    impl Elements {
+        #[inline]
+        pub(crate) unsafe fn of_list(sequence: *mut PyObject) -> Self {
+            // SAFETY: the object is a list.
+            let length = unsafe { ffi::PyList_Size(sequence) }.cast_unsigned();
+            Self { sequence, get: ffi::PyList_GetItem, length }
+        }
+
+        #[inline]
+        pub(crate) unsafe fn of_tuple(sequence: *mut PyObject) -> Self {
+            // SAFETY: the object is a tuple.
+            let length = unsafe { ffi::PyTuple_Size(sequence) }.cast_unsigned();
+            Self { sequence, get: ffi::PyTuple_GetItem, length }
+        }
+
+        #[inline]
+        pub(crate) unsafe fn get(&self, index: usize) -> *mut PyObject {
+            assert!(index < self.length);
+            // SAFETY: the sequence is alive and has so many elements, so this does not fail.
+            unsafe { (self.get)(self.sequence, index.cast_signed()) }
+        }
+    }
+
+    #[inline]
+    pub(crate) unsafe fn bytes(object: *mut PyObject) -> *mut u8 {
+        // SAFETY: the object is a `bytes` object.
+        unsafe { ffi::PyBytes_AsString(object).cast() }
+    }
+}
+
+/// `resize` where Python does not export its function.
+#[cfg(any(windows, Py_LIMITED_API))]
+pub(crate) unsafe fn resize_by_copy(
+    bytes: &mut *mut pyo3::ffi::PyObject,
+    size: pyo3::ffi::Py_ssize_t,
+) -> std::ffi::c_int {
+    use pyo3::ffi;
+    // SAFETY: the copied bytes are within both objects.
+    unsafe {
+        let new = ffi::PyBytes_FromStringAndSize(std::ptr::null(), size);
+        if !new.is_null() {
+            let both = ffi::PyBytes_Size(*bytes).min(size).cast_unsigned();
+            self::bytes(new).copy_from_nonoverlapping(self::bytes(*bytes), both);
+        }
+        ffi::Py_DECREF(*bytes);
+        *bytes = new;
+        if new.is_null() { -1 } else { 0 }
+    }
+}
+
+/// `dict` where Python does not export a function that sets the capacity: the dict grows.
+#[cfg(any(Py_3_14, Py_LIMITED_API))]
+#[inline]
+pub(crate) unsafe fn growing_dict(_: pyo3::ffi::Py_ssize_t) -> *mut pyo3::ffi::PyObject {
+    // SAFETY: the caller is attached to the interpreter.
+    unsafe { pyo3::ffi::PyDict_New() }
+}
