@@ -16,17 +16,12 @@
     reason = "intrinsics take signed constants; all values are small"
 )]
 
-use super::{ALPHABET, PAIR, paired_blocks};
+use super::{ALPHABET, DIGIT_RECIPROCAL, PAIR, PAIR_RECIPROCAL, paired_blocks};
 #[allow(clippy::wildcard_imports, reason = "there are many intrinsics")]
 use std::arch::x86_64::*;
 
 const BLOCK_BYTES: usize = 32;
 const BLOCK_CHARS: usize = 40;
-
-/// `x * PAIR_RECIPROCAL >> 44 == x / 7225` for every 32-bit x.
-pub(super) const PAIR_RECIPROCAL: i64 = 2_434_904_643;
-/// `x * DIGIT_RECIPROCAL >> 20 == x / 85` for every x below 7225.
-pub(super) const DIGIT_RECIPROCAL: i16 = 12_337;
 
 /// Encodes whole blocks from the front of `data`. Returns the number of bytes encoded.
 #[target_feature(enable = "avx2")]
@@ -92,7 +87,7 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn split(value: __m256i) -> (__m256i, __m256i) {
-    let reciprocal = _mm256_set1_epi64x(PAIR_RECIPROCAL);
+    let reciprocal = _mm256_set1_epi64x(i64::from(PAIR_RECIPROCAL));
     let pair = _mm256_set1_epi32(PAIR as i32);
     let even = _mm256_srli_epi64::<44>(_mm256_mul_epu32(value, reciprocal));
     let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(value), reciprocal);
@@ -107,8 +102,10 @@ fn split(value: __m256i) -> (__m256i, __m256i) {
     let first = _mm256_cvttps_epi32(quotient);
     let middle = _mm256_sub_epi32(high, _mm256_mullo_epi32(first, pair));
     let pairs = _mm256_or_si256(middle, _mm256_slli_epi32::<16>(low));
-    let tens =
-        _mm256_srli_epi16::<4>(_mm256_mulhi_epu16(pairs, _mm256_set1_epi16(DIGIT_RECIPROCAL)));
+    let tens = _mm256_srli_epi16::<4>(_mm256_mulhi_epu16(
+        pairs,
+        _mm256_set1_epi16(DIGIT_RECIPROCAL.cast_signed()),
+    ));
     let ones = _mm256_sub_epi16(pairs, _mm256_mullo_epi16(tens, _mm256_set1_epi16(85)));
     (first, _mm256_or_si256(tens, _mm256_slli_epi16::<8>(ones)))
 }

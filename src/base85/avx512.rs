@@ -9,8 +9,7 @@
     reason = "intrinsics take signed constants; all values are small"
 )]
 
-use super::avx2::{DIGIT_RECIPROCAL, PAIR_RECIPROCAL};
-use super::{ALPHABET, PAIR, paired_blocks};
+use super::{ALPHABET, DIGIT_RECIPROCAL, PAIR, PAIR_RECIPROCAL, paired_blocks};
 #[allow(clippy::wildcard_imports, reason = "there are many intrinsics")]
 use std::arch::x86_64::*;
 
@@ -76,7 +75,7 @@ pub(super) fn decode_blocks(text: &[u8], data: &mut [u8]) -> usize {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn split(value: __m512i) -> (__m512i, __m512i) {
-    let reciprocal = _mm512_set1_epi64(PAIR_RECIPROCAL);
+    let reciprocal = _mm512_set1_epi64(i64::from(PAIR_RECIPROCAL));
     let pair = _mm512_set1_epi32(PAIR as i32);
     let even = _mm512_srli_epi64::<44>(_mm512_mul_epu32(value, reciprocal));
     let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(value), reciprocal);
@@ -90,8 +89,10 @@ fn split(value: __m512i) -> (__m512i, __m512i) {
     let first = _mm512_cvttps_epi32(quotient);
     let middle = _mm512_sub_epi32(high, _mm512_mullo_epi32(first, pair));
     let pairs = _mm512_or_si512(middle, _mm512_slli_epi32::<16>(low));
-    let tens =
-        _mm512_srli_epi16::<4>(_mm512_mulhi_epu16(pairs, _mm512_set1_epi16(DIGIT_RECIPROCAL)));
+    let tens = _mm512_srli_epi16::<4>(_mm512_mulhi_epu16(
+        pairs,
+        _mm512_set1_epi16(DIGIT_RECIPROCAL.cast_signed()),
+    ));
     let ones = _mm512_sub_epi16(pairs, _mm512_mullo_epi16(tens, _mm512_set1_epi16(85)));
     (first, _mm512_or_si512(tens, _mm512_slli_epi16::<8>(ones)))
 }

@@ -23,9 +23,9 @@
 //! character; both are errors here.
 //!
 //! # Engines
-//! Four engines return the same results. `avx512` and `avx2` process whole blocks on processors that have the
-//! instructions (`cargo bench --bench base85` measures them). The scalar code below processes the rest, and
-//! everything on other processors. `naive` is for tests only. An engine stops at an invalid group; only
+//! Five engines return the same results. `avx512` and `avx2` process whole blocks on processors that have the
+//! instructions, `neon` on ARM (`cargo bench --bench base85` measures them). The scalar code below processes the
+//! rest, and everything on other processors. `naive` is for tests only. An engine stops at an invalid group; only
 //! `first_error` makes the error, so that it is the same for all engines.
 
 #[cfg(target_arch = "x86_64")]
@@ -34,6 +34,8 @@ mod avx2;
 mod avx512;
 #[cfg(test)]
 mod naive;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
 
 /// The 85 digits in order of their value.
 pub const ALPHABET: &[u8; 85] =
@@ -41,6 +43,13 @@ pub const ALPHABET: &[u8; 85] =
 
 /// 85^2, the number of values of two digits.
 const PAIR: u32 = 85 * 85;
+
+/// `x * PAIR_RECIPROCAL >> 44 == x / 7225` for every 32-bit x.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+const PAIR_RECIPROCAL: u32 = 2_434_904_643;
+/// `x * DIGIT_RECIPROCAL >> 20 == x / 85` for every x below 7225.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+const DIGIT_RECIPROCAL: u16 = 12_337;
 
 /// The digit that completes a partial group on decoding (v2, "Decoding Algorithm").
 const PADDING: u8 = ALPHABET[84];
@@ -167,6 +176,8 @@ enum Engine {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon,
 }
 
 impl Engine {
@@ -182,7 +193,12 @@ impl Engine {
 
     #[cfg(target_arch = "x86_64")]
     const ORDER: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Avx512];
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    const ORDER: [Self; 2] = [Self::Scalar, Self::Neon];
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_endian = "little")
+    )))]
     const ORDER: [Self; 1] = [Self::Scalar];
 
     /// The fastest that the processor has.
@@ -196,6 +212,9 @@ impl Engine {
         } else if is_x86_feature_detected!("avx2") {
             return Self::Avx2;
         }
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        return Self::Neon;
+        #[cfg(not(all(target_arch = "aarch64", target_endian = "little")))]
         Self::Scalar
     }
 
@@ -208,6 +227,8 @@ impl Engine {
             Self::Avx2 => Some((avx2::encode_blocks, avx2::decode_blocks)),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => Some((avx512::encode_blocks, avx512::decode_blocks)),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Self::Neon => Some((neon::encode_blocks, neon::decode_blocks)),
         }
     }
 
@@ -227,7 +248,7 @@ impl Engine {
 }
 
 /// The whole blocks at the front of `from`, each with its block of `to`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 #[inline]
 fn paired_blocks<'a, const FROM: usize, const TO: usize>(
     from: &'a [u8],

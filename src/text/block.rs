@@ -1,4 +1,15 @@
-//! Searches sixteen bytes at a time: with SSE2, which every x86-64 processor has, otherwise with two words.
+//! Searches blocks of bytes: with SSE2, which every x86-64 processor has, or NEON, which every 64-bit ARM
+//! processor has; otherwise with words of eight bytes.
+
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+use neon as engine;
+#[cfg(target_arch = "x86_64")]
+use sse2 as engine;
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+)))]
+use words as engine;
 
 /// Which bytes of a block match: bit `i` stands for byte `i`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,55 +21,151 @@ pub struct Marks {
 }
 
 /// Searches a block for two bytes.
+#[inline]
+pub fn find2(block: &[u8; 16], first: u8, second: u8) -> Marks {
+    engine::find2(block, first, second)
+}
+
+/// Returns a bit for each byte; set if the byte is at most `bound`, which is ASCII.
+#[inline]
+pub fn at_most(block: &[u8; 64], bound: u8) -> u64 {
+    engine::at_most(block, bound)
+}
+
 #[cfg(target_arch = "x86_64")]
-#[inline]
-pub fn find2(block: &[u8; 16], first: u8, second: u8) -> Marks {
+mod sse2 {
+    use super::Marks;
     use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8,
     };
-    // SAFETY: the load reads the 16 bytes of the block and needs no alignment.
-    let bytes = unsafe { _mm_loadu_si128(block.as_ptr().cast()) };
-    // SAFETY: SSE2 is part of the target x86_64.
-    unsafe {
-        let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed()));
-        let found = _mm_movemask_epi8(_mm_or_si128(equal(first), equal(second)));
-        Marks { found: found.cast_unsigned(), non_ascii: _mm_movemask_epi8(bytes).cast_unsigned() }
+
+    #[inline]
+    fn load(block: &[u8; 16]) -> __m128i {
+        // SAFETY: the load reads the 16 bytes of the block and needs no alignment.
+        unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
+    }
+
+    #[inline]
+    pub(super) fn find2(block: &[u8; 16], first: u8, second: u8) -> Marks {
+        let bytes = load(block);
+        // SAFETY: the target has SSE2.
+        unsafe {
+            let equal = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed()));
+            let found = _mm_movemask_epi8(_mm_or_si128(equal(first), equal(second)));
+            let non_ascii = _mm_movemask_epi8(bytes).cast_unsigned();
+            Marks { found: found.cast_unsigned(), non_ascii }
+        }
+    }
+
+    #[inline]
+    pub(super) fn at_most(block: &[u8; 64], bound: u8) -> u64 {
+        let mut found = 0;
+        for (i, part) in block.as_chunks::<16>().0.iter().enumerate() {
+            let bytes = load(part);
+            // SAFETY: the target has SSE2.
+            let bits = unsafe {
+                let least = _mm_min_epu8(bytes, _mm_set1_epi8(bound.cast_signed()));
+                _mm_movemask_epi8(_mm_cmpeq_epi8(least, bytes))
+            };
+            found |= u64::from(bits.cast_unsigned()) << (16 * i);
+        }
+        found
     }
 }
 
-/// Searches a block for two bytes.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-pub fn find2(block: &[u8; 16], first: u8, second: u8) -> Marks {
-    find2_in_words(block, first, second)
-}
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon {
+    use super::Marks;
+    use std::arch::aarch64::{
+        uint8x16_t, vandq_u8, vceqq_u8, vcgeq_u8, vcleq_u8, vdupq_n_u8, vgetq_lane_u32,
+        vgetq_lane_u64, vld1q_u8, vorrq_u8, vpaddq_u8, vreinterpretq_u32_u8, vreinterpretq_u64_u8,
+    };
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
-fn find2_in_words(block: &[u8; 16], first: u8, second: u8) -> Marks {
-    let mut marks = Marks { found: 0, non_ascii: 0 };
-    for (i, word) in block.as_chunks::<8>().0.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        marks.found |= gather(equal(word, first) | equal(word, second)) << (8 * i);
-        marks.non_ascii |= gather(word & HIGH) << (8 * i);
+    #[inline]
+    fn load(block: &[u8; 16]) -> uint8x16_t {
+        // SAFETY: the block is 16 readable bytes.
+        unsafe { vld1q_u8(block.as_ptr()) }
     }
-    marks
+
+    /// Bytes of all ones become the bit of their place in a group of eight, whose sum is the bits of the
+    /// group.
+    #[inline]
+    fn bits(bytes: uint8x16_t) -> uint8x16_t {
+        let places = load(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
+        // SAFETY: the target has NEON.
+        unsafe { vandq_u8(bytes, places) }
+    }
+
+    #[inline]
+    pub(super) fn find2(block: &[u8; 16], first: u8, second: u8) -> Marks {
+        let bytes = load(block);
+        // SAFETY: the target has NEON.
+        let both = unsafe {
+            let equal = |byte: u8| vceqq_u8(bytes, vdupq_n_u8(byte));
+            let found = bits(vorrq_u8(equal(first), equal(second)));
+            let non_ascii = bits(vcgeq_u8(bytes, vdupq_n_u8(0x80)));
+            let pairs = vpaddq_u8(found, non_ascii);
+            let fours = vpaddq_u8(pairs, pairs);
+            vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vpaddq_u8(fours, fours)))
+        };
+        Marks { found: both & 0xFFFF, non_ascii: both >> 16 }
+    }
+
+    #[inline]
+    pub(super) fn at_most(block: &[u8; 64], bound: u8) -> u64 {
+        let [first, second, third, fourth] = block.as_chunks::<16>().0 else { return 0 };
+        // SAFETY: the target has NEON.
+        unsafe {
+            let marked = |part| bits(vcleq_u8(load(part), vdupq_n_u8(bound)));
+            let low = vpaddq_u8(marked(first), marked(second));
+            let high = vpaddq_u8(marked(third), marked(fourth));
+            let fours = vpaddq_u8(low, high);
+            vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(fours, fours)))
+        }
+    }
 }
 
-/// Marks exactly the bytes of a word that are equal to `byte`, in their highest bits.
-#[cfg(any(test, not(target_arch = "x86_64")))]
-fn equal(word: u64, byte: u8) -> u64 {
-    let rest = word ^ u64::from_ne_bytes([byte; 8]);
-    !(((rest & !HIGH) + !HIGH) | rest) & HIGH
-}
+#[cfg(any(
+    test,
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))
+))]
+mod words {
+    use super::Marks;
+    use crate::text::scan::HIGH;
 
-/// The highest bits of the bytes of a word as one number.
-#[cfg(any(test, not(target_arch = "x86_64")))]
-fn gather(marks: u64) -> u32 {
-    u32::from((marks >> 7).wrapping_mul(0x0102_0408_1020_4080).to_le_bytes()[7])
-}
+    pub(super) fn find2(block: &[u8; 16], first: u8, second: u8) -> Marks {
+        let mut marks = Marks { found: 0, non_ascii: 0 };
+        for (i, word) in block.as_chunks::<8>().0.iter().enumerate() {
+            let word = u64::from_le_bytes(*word);
+            marks.found |= gather(equal(word, first) | equal(word, second)) << (8 * i);
+            marks.non_ascii |= gather(word & HIGH) << (8 * i);
+        }
+        marks
+    }
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
-use super::scan::HIGH;
+    pub(super) fn at_most(block: &[u8; 64], bound: u8) -> u64 {
+        let mut found = 0;
+        for (i, word) in block.as_chunks::<8>().0.iter().enumerate() {
+            let word = u64::from_le_bytes(*word);
+            // The highest bit of each byte: whether the lower seven are above the bound.
+            let above = (word & !HIGH) + (u64::from_ne_bytes([0x7F - bound; 8]));
+            found |= u64::from(gather(!(above | word) & HIGH)) << (8 * i);
+        }
+        found
+    }
+
+    /// Marks exactly the bytes of a word that are equal to `byte`, in their highest bits.
+    fn equal(word: u64, byte: u8) -> u64 {
+        let rest = word ^ u64::from_ne_bytes([byte; 8]);
+        !(((rest & !HIGH) + !HIGH) | rest) & HIGH
+    }
+
+    /// The highest bits of the bytes of a word as one number.
+    fn gather(marks: u64) -> u32 {
+        u32::from((marks >> 7).wrapping_mul(0x0102_0408_1020_4080).to_le_bytes()[7])
+    }
+}
 
 /// How many times `byte` occurs at the beginning of `bytes`.
 #[inline]
@@ -99,8 +206,19 @@ mod tests {
                     expected.non_ascii |= u32::from(!byte.is_ascii()) << i;
                 }
                 prop_assert_eq!(find2(&block, b'|', b'\n'), expected);
-                prop_assert_eq!(find2_in_words(&block, b'|', b'\n'), expected);
+                prop_assert_eq!(words::find2(&block, b'|', b'\n'), expected);
             }
+        }
+
+        #[test]
+        fn bytes_up_to_a_bound_are_those_of_a_plain_loop(
+            block in proptest::array::uniform(prop_oneof![0_u8..0x30, any::<u8>()]),
+            bound in 0_u8..0x80,
+        ) {
+            let bits = block.iter().enumerate().map(|(i, &byte)| u64::from(byte <= bound) << i);
+            let expected = bits.fold(0, |found, bit| found | bit);
+            prop_assert_eq!(at_most(&block, bound), expected);
+            prop_assert_eq!(words::at_most(&block, bound), expected);
         }
 
         #[test]

@@ -17,6 +17,7 @@ use crate::gcf::graph::types::{Edge, Symbol};
 use crate::gcf::graph::vocabulary;
 use crate::gcf::graph::vocabulary::expanded;
 use crate::interrupt::Steps;
+use crate::text::block::at_most;
 use std::ops::Range;
 
 impl Reader<'_, '_> {
@@ -236,39 +237,11 @@ impl<'t> BlankPositions<'t> {
 fn find(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
     if let Some(block) = rest.first_chunk() {
-        return blanks(block);
+        return at_most(block, b' ');
     }
     let mut block = [u8::MAX; 64];
     block[..rest.len()].copy_from_slice(rest);
-    blanks(&block)
-}
-
-/// Returns a bit for each byte; set if the byte is at most U+0020.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn blanks(block: &[u8; 64]) -> u64 {
-    use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8,
-    };
-    let half = |bytes: &[u8]| bytes.first_chunk().map_or(0, |half| i64::from_le_bytes(*half));
-    let mut found = 0;
-    for (i, bytes) in block.chunks_exact(16).enumerate() {
-        // SAFETY: every x86-64 processor has SSE2, the only feature that these intrinsics need.
-        let bits = unsafe {
-            let bytes = _mm_set_epi64x(half(&bytes[8..]), half(bytes));
-            let below = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
-            _mm_movemask_epi8(below)
-        };
-        found |= u64::from(bits.cast_unsigned()) << (16 * i);
-    }
-    found
-}
-
-/// Returns a bit for each byte; set if the byte is at most U+0020.
-#[cfg(not(target_arch = "x86_64"))]
-fn blanks(block: &[u8; 64]) -> u64 {
-    let bits = block.iter().enumerate().map(|(i, &byte)| u64::from(byte <= b' ') << i);
-    bits.fold(0, |found, bit| found | bit)
+    at_most(&block, b' ')
 }
 
 #[cfg(test)]
