@@ -120,10 +120,13 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 
 /// Creates a folder that only its owner can access, where the system has such permissions.
 fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        DirBuilder::new().mode(0o700).create(path)
+    }
+    #[cfg(not(unix))]
+    DirBuilder::new().create(path)
 }
 
 /// A new random name that cannot be the name of a receipt.
