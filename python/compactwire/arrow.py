@@ -9,7 +9,9 @@ Source: the Arrow PyCapsule interface.
 
 from ._core.arrow import (
     Column,
+    cad_from_binary,
     cad_from_compact,
+    cad_to_binary,
     cad_to_compact,
     count_tokens,
     decode,
@@ -23,7 +25,9 @@ from ._core.arrow import (
 
 __all__ = [
     "Column",
+    "cad_from_binary",
     "cad_from_compact",
+    "cad_to_binary",
     "cad_to_compact",
     "count_tokens",
     "decode",

@@ -4,7 +4,7 @@ use super::cells::{Kind, Shape};
 use super::column::Column;
 use super::error::{Error, Failure};
 use super::rows::{RowOptions, Stop, map};
-use super::texts::{Text, Texts};
+use super::texts::{Binaries, Text, Texts};
 use crate::cad::{self, Dialect};
 use crate::{gcf, json, shrink};
 
@@ -70,10 +70,7 @@ pub fn cad_from_compact(
     options: RowOptions,
 ) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        let bytes = match texts.get(row).ok_or(Stop::Null)? {
-            Text::Str(text) => text.as_bytes(),
-            Text::Bytes(bytes) => bytes,
-        };
+        let bytes = texts.get(row).ok_or(Stop::Null)?.as_bytes();
         let document = cad::read_bytes(bytes, dialect).map_err(cad::Error::from)?;
         let text = cad::write_json(&document);
         Ok(cells.text(0, &text)?)
@@ -90,16 +87,47 @@ pub fn cad_to_compact(
     options: RowOptions,
 ) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        let text = match texts.get(row).ok_or(Stop::Null)? {
-            Text::Str(text) => text,
-            Text::Bytes(bytes) => std::str::from_utf8(bytes).map_err(|error| {
-                let at = error.valid_up_to();
-                let message = format!("invalid JSON: not UTF-8 from byte {at} on");
-                cad::Error::from(cad::DocumentError::new("document", message))
-            })?,
-        };
-        Ok(cells.text(0, &write.text(text)?)?)
+        Ok(cells.text(0, &write.text(json_text(texts.get(row))?)?)?)
     })
+}
+
+/// Decodes each row, a CAD document in the binary form, to JSON.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`cad::BinaryError`].
+pub fn cad_from_binary(
+    column: &Column,
+    max_expansion: usize,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Text), |rows: &Binaries, row, cells| {
+        let bytes = rows.get(row).ok_or(Stop::Null)?;
+        let document = cad::read_binary_within(bytes, max_expansion).map_err(cad::Error::from)?;
+        Ok(cells.text(0, &cad::write_json(&document))?)
+    })
+}
+
+/// Encodes each row, a CAD document as JSON, in the binary form.
+///
+/// # Errors
+/// [`Error`]; the failure of a row is a [`cad::Error`].
+pub fn cad_to_binary(column: &Column, options: RowOptions) -> Result<Column, Error> {
+    map(column, options, Shape::Plain(Kind::Bytes), |texts: &Texts, row, cells| {
+        let document = cad::read_json_text(json_text(texts.get(row))?)?;
+        Ok(cells.bytes(0, &cad::write_binary(&document).map_err(cad::Error::from)?)?)
+    })
+}
+
+/// The JSON text of a row; null stops.
+fn json_text(row: Option<Text<'_>>) -> Result<&str, Stop> {
+    match row.ok_or(Stop::Null)? {
+        Text::Str(text) => Ok(text),
+        Text::Bytes(bytes) => Ok(std::str::from_utf8(bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            let message = format!("invalid JSON: not UTF-8 from byte {at} on");
+            cad::Error::from(cad::DocumentError::new("document", message))
+        })?),
+    }
 }
 
 /// How [`cad_to_compact`] writes a document.
@@ -108,17 +136,22 @@ pub enum CadWrite {
     /// Dialect 0.1.
     V0_1(cad::Options),
     /// Dialect 0.2.
-    V0_2,
+    V0_2 {
+        /// Whether content that the model does not define is kept; otherwise it is an error.
+        keep_unknown: bool,
+    },
 }
 
 impl CadWrite {
     fn text(self, json: &str) -> Result<String, Failure> {
-        let document = cad::read_json_text(json)?;
-        match self {
-            Self::V0_1(options) => {
-                Ok(cad::write_v0_1(&document, options).map_err(cad::Error::from)?)
+        let text = match self {
+            Self::V0_1(options) => cad::write_v0_1(&cad::read_json_text(json)?, options),
+            Self::V0_2 { keep_unknown: false } => cad::write_v0_2(&cad::read_json_text(json)?),
+            Self::V0_2 { keep_unknown: true } => {
+                let document = cad::read_json_text_kept(json).map_err(cad::Error::from)?;
+                cad::write_v0_2(&document)
             }
-            Self::V0_2 => Ok(cad::write_v0_2(&document).map_err(cad::Error::from)?),
-        }
+        };
+        Ok(text.map_err(cad::Error::from)?)
     }
 }

@@ -14,6 +14,9 @@ use arrow_schema::DataType;
 const TEXTS: &str = "texts (utf8, large_utf8, utf8_view, binary, large_binary, binary_view, or \
                      dictionary-encoded)";
 
+/// The same for a column of bytes.
+const BINARIES: &str = "bytes (binary, large_binary, binary_view, or dictionary-encoded)";
+
 /// A chunk of a column of texts.
 pub(super) enum Texts {
     /// A column without a type; every row is null.
@@ -35,6 +38,15 @@ pub(super) enum Text<'a> {
     Str(&'a str),
     /// A row of a column of bytes, which may be a text in UTF-8.
     Bytes(&'a [u8]),
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn as_bytes(self) -> &'a [u8] {
+        match self {
+            Self::Str(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
 }
 
 impl Chunk for Texts {
@@ -93,6 +105,14 @@ impl Chunk for Texts {
 }
 
 impl Texts {
+    fn is_binary(&self) -> bool {
+        match self {
+            Self::Null(_) | Self::Binary(_) | Self::LargeBinary(_) | Self::BinaryView(_) => true,
+            Self::Utf8(_) | Self::LargeUtf8(_) | Self::Utf8View(_) => false,
+            Self::Dictionary(_, texts) => texts.is_binary(),
+        }
+    }
+
     /// Returns a row; `None` if it is null.
     #[inline]
     pub(super) fn get(&self, row: usize) -> Option<Text<'_>> {
@@ -112,6 +132,35 @@ impl Texts {
             Self::BinaryView(array) => row!(array, Bytes),
             Self::Dictionary(keys, texts) => texts.get(keys.get(row)?),
         }
+    }
+}
+
+/// A chunk of a column of bytes that are not texts.
+pub(super) struct Binaries(Texts);
+
+impl Chunk for Binaries {
+    fn new(chunk: &ArrayRef) -> Result<Self, Error> {
+        let texts = Texts::new(chunk);
+        match texts {
+            Ok(texts) if texts.is_binary() => Ok(Self(texts)),
+            _ => Err(Error::unexpected(chunk.data_type(), BINARIES)),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+impl Binaries {
+    /// Returns a row; `None` if it is null.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
+        self.0.get(row).map(Text::as_bytes)
     }
 }
 

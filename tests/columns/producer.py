@@ -186,10 +186,15 @@ class OneArray:
 
 def texts(column: Any) -> list[str | None]:
     """The rows of a column of texts, read from its stream."""
+    return [None if row is None else row.decode() for row in binaries(column)]
+
+
+def binaries(column: Any) -> list[bytes | None]:
+    """The rows of a column of texts or bytes, read from its stream."""
     capsule = column.__arrow_c_stream__()
     address = _pointer(capsule, b"arrow_array_stream")
     stream = Stream.from_address(address)
-    rows: list[str | None] = []
+    rows: list[bytes | None] = []
     while True:
         array = Array()
         assert stream.get_next(address, ctypes.addressof(array)) == 0
@@ -199,17 +204,15 @@ def texts(column: Any) -> list[str | None]:
         Release(array.release)(ctypes.addressof(array))
 
 
-def _rows(array: Array) -> list[str | None]:
+def _rows(array: Array) -> list[bytes | None]:
     valid, ends, data = (array.buffers[at] for at in range(3))
     offsets = (ctypes.c_int32 * (array.length + 1)).from_address(ends)
     bits = ctypes.string_at(valid, (array.length + 7) // 8) if valid else None
-    found: list[str | None] = []
+    found: list[bytes | None] = []
     for row in range(array.length):
         if bits is not None and not bits[row // 8] >> row % 8 & 1:
             found.append(None)
             continue
         start, end = offsets[row], offsets[row + 1]
-        found.append(
-            ctypes.string_at((data or 0) + start, end - start).decode() if end > start else ""
-        )
+        found.append(ctypes.string_at((data or 0) + start, end - start) if end > start else b"")
     return found

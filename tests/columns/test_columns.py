@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 import compactwire as cw
 from compactwire import arrow, cad, gcf
-from tests.columns.producer import Column, OneArray, texts
+from tests.columns.producer import Column, OneArray, binaries, texts
 
 TEXTS = ["short", "", "x" * 60, "so it goes. " * 40, "한국어 응답 🚀", "a|b\nc"]
 ROWS = [*TEXTS, None]
@@ -58,6 +59,29 @@ def test_cad_texts_become_json_and_back() -> None:
     text = cad.to_compact(cad.from_compact("C 10 20 30"))
     documents = arrow.cad_from_compact(Column([text, None]))
     assert texts(arrow.cad_to_compact(documents)) == [text, None]
+
+
+def test_cad_documents_become_binary_and_back() -> None:
+    documents = arrow.cad_from_compact(Column(["C 10 20 30", None]))
+    binary = arrow.cad_to_binary(documents)
+    assert binaries(binary) == [cad.to_binary(cad.from_compact("C 10 20 30")), None]
+    assert texts(arrow.cad_from_binary(binary)) == texts(documents)
+
+
+def test_binary_cad_is_not_a_text() -> None:
+    with pytest.raises(TypeError, match=r'expected a column of bytes .*, not of "Utf8"'):
+        arrow.cad_from_binary(Column(["C 10 20 30"]))
+
+
+def test_content_that_the_cad_model_lacks_is_kept_on_request() -> None:
+    text = json.dumps({**cad.from_compact("C 10 20 30"), "mine": 1})
+    with pytest.raises(cw.DocumentError, match="mine"):
+        arrow.cad_to_compact(Column([text]), dialect="0.2")
+    kept = arrow.cad_to_compact(Column([text]), dialect="0.2", unknown="keep")
+    assert texts(kept) == [cad.to_compact(text, "0.2", unknown="keep")]
+    for options in ({"dialect": "0.1"}, {"dialect": "0.2", "lossy": True}):
+        with pytest.raises(cw.CompactWireError, match=r"needs dialect 0\.2 without lossy"):
+            arrow.cad_to_compact(Column([text]), unknown="keep", **options)
 
 
 def test_the_first_row_that_fails_is_raised_with_its_number() -> None:

@@ -14,7 +14,7 @@ use compactwire::arrow::{
     self as core, CadWrite, FFI_ArrowArray, FFI_ArrowArrayStream, FFI_ArrowSchema, Field, OnError,
     Output, RowOptions,
 };
-use compactwire::cad::{Dialect, Options};
+use compactwire::cad::{Dialect, MAX_EXPANSION, Options};
 use compactwire::compact::{DecodeOptions, EncodeOptions};
 use compactwire::gcf::{self, Limits};
 use compactwire::json::Escape;
@@ -29,8 +29,8 @@ use std::ffi::CStr;
 pub(super) mod module {
     #[pymodule_export]
     use super::{
-        Column, cad_from_compact, cad_to_compact, count_tokens, decode, detect, encode,
-        gcf_from_json, gcf_loads, gcf_to_json, inspect,
+        Column, cad_from_binary, cad_from_compact, cad_to_binary, cad_to_compact, count_tokens,
+        decode, detect, encode, gcf_from_json, gcf_loads, gcf_to_json, inspect,
     };
     use pyo3::prelude::*;
 
@@ -665,6 +665,8 @@ fn cad_from_compact(
 ///     As in `compactwire.cad.to_compact`.
 /// names, lossy : bool
 ///     As in `compactwire.cad.to_compact`, for dialect 0.1.
+/// unknown : {"error", "keep"}
+///     As in `compactwire.cad.to_compact`, for dialect 0.2.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -681,18 +683,96 @@ fn cad_from_compact(
 /// Source: CAD IR "Rust Implementation".
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, dialect = "0.1", names = true, lossy = false, errors = "raise", threads = None,
+    column, /, *, dialect = "0.1", names = true, lossy = false, unknown = "error", errors = "raise",
+    threads = None,
 ))]
 fn cad_to_compact(
     column: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = args::word)] dialect: &str,
     names: bool,
     lossy: bool,
+    #[pyo3(from_py_with = args::word)] unknown: &str,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    let choices = [("0.1", CadWrite::V0_1(Options { names, lossy })), ("0.2", CadWrite::V0_2)];
+    let keep_unknown = one_of("unknown", unknown, [("error", false), ("keep", true)])?;
+    let choices = [
+        ("0.1", CadWrite::V0_1(Options { names, lossy })),
+        ("0.2", CadWrite::V0_2 { keep_unknown }),
+    ];
     let write = one_of("dialect", dialect, choices)?;
+    if keep_unknown && (lossy || dialect != "0.2") {
+        let message = "unknown=\"keep\" needs dialect 0.2 without lossy=True";
+        return Err(invalid_option("unknown", message).into());
+    }
     call(column, |column| core::cad_to_compact(column, write, options))
+}
+
+/// Decode each row of a column of CAD documents in the binary form to JSON text.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Documents in the binary form, as bytes.
+/// max_expansion : int
+///     As in `compactwire.cad.from_binary`, for each row.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The documents as JSON texts, in canonical form.
+///
+/// Raises
+/// ------
+/// BinaryError
+///     As `compactwire.cad.from_binary`, with the attribute `row`.
+///
+/// Source: CAD IR "Future Enhancements".
+#[pyfunction]
+#[pyo3(signature = (
+    column, /, *, max_expansion = MAX_EXPANSION, errors = "raise", threads = None,
+))]
+#[pyo3(text_signature = "(column, /, *, max_expansion=268435456, errors='raise', threads=None)")]
+fn cad_from_binary(
+    column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    call(column, |column| core::cad_from_binary(column, max_expansion, options))
+}
+
+/// Encode each row of a column of CAD documents in the binary form.
+///
+/// Parameters
+/// ----------
+/// column : Arrow column
+///     Documents as JSON texts.
+/// errors, threads
+///     As in `encode`.
+///
+/// Returns
+/// -------
+/// Column
+///     The documents in the binary form, as bytes.
+///
+/// Raises
+/// ------
+/// DocumentError
+///     As `compactwire.cad.to_binary`, with the attribute `row`.
+///
+/// Source: CAD IR "Future Enhancements".
+#[pyfunction]
+#[pyo3(signature = (column, /, *, errors = "raise", threads = None))]
+fn cad_to_binary(
+    column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = args::word)] errors: &str,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> Result<Column> {
+    let options = row_options(errors, threads)?;
+    call(column, |column| core::cad_to_binary(column, options))
 }

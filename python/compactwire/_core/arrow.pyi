@@ -7,7 +7,9 @@ from . import Dictionary
 
 __all__ = [
     "Column",
+    "cad_from_binary",
     "cad_from_compact",
+    "cad_to_binary",
     "cad_to_compact",
     "count_tokens",
     "decode",
@@ -392,6 +394,7 @@ def cad_to_compact(
     dialect: Literal["0.1", "0.2"] = "0.1",
     names: bool = True,
     lossy: bool = False,
+    unknown: Literal["error", "keep"] = "error",
     errors: _Errors = "raise",
     threads: int | None = None,
 ) -> Column:
@@ -405,6 +408,8 @@ def cad_to_compact(
         As in `compactwire.cad.to_compact`.
     names, lossy : bool
         As in `compactwire.cad.to_compact`, for dialect 0.1.
+    unknown : {"error", "keep"}
+        As in `compactwire.cad.to_compact`, for dialect 0.2.
     errors, threads
         As in `encode`.
 
@@ -419,4 +424,61 @@ def cad_to_compact(
         As `compactwire.cad.to_compact`, with the attribute `row`.
 
     Source: CAD IR "Rust Implementation".
+    """
+
+def cad_from_binary(
+    column: _Column,
+    /,
+    *,
+    max_expansion: int = 268435456,
+    errors: _Errors = "raise",
+    threads: int | None = None,
+) -> Column:
+    """Decode each row of a column of CAD documents in the binary form to JSON text.
+
+    Parameters
+    ----------
+    column : Arrow column
+        Documents in the binary form, as bytes.
+    max_expansion : int
+        As in `compactwire.cad.from_binary`, for each row.
+    errors, threads
+        As in `encode`.
+
+    Returns
+    -------
+    Column
+        The documents as JSON texts, in canonical form.
+
+    Raises
+    ------
+    BinaryError
+        As `compactwire.cad.from_binary`, with the attribute `row`.
+
+    Source: CAD IR "Future Enhancements".
+    """
+
+def cad_to_binary(
+    column: _Column, /, *, errors: _Errors = "raise", threads: int | None = None
+) -> Column:
+    """Encode each row of a column of CAD documents in the binary form.
+
+    Parameters
+    ----------
+    column : Arrow column
+        Documents as JSON texts.
+    errors, threads
+        As in `encode`.
+
+    Returns
+    -------
+    Column
+        The documents in the binary form, as bytes.
+
+    Raises
+    ------
+    DocumentError
+        As `compactwire.cad.to_binary`, with the attribute `row`.
+
+    Source: CAD IR "Future Enhancements".
     """
