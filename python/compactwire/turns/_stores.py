@@ -288,6 +288,13 @@ class SQLiteSessionStore(SessionStore):
         self._database = sqlite3.connect(
             path, timeout=30.0, isolation_level=None, check_same_thread=False
         )
+        try:
+            self._create()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _create(self) -> None:
         self._run(
             "CREATE TABLE IF NOT EXISTS compactwire_sessions_1 (conversation TEXT PRIMARY KEY, "
             "number INTEGER NOT NULL, digest BLOB NOT NULL, answer NOT NULL, "
