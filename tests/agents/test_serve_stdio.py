@@ -105,8 +105,8 @@ UNREADABLE = [
     b'{"jsonrpc":"1.0","id":%d,"method":"ping"}',
     b'[{"jsonrpc":"2.0","id":%d,"method":"ping"}]',
     b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"a":'
-    + b"[" * 2_000
-    + b"]" * 2_000
+    + b"[" * 100_000
+    + b"]" * 100_000
     + b"}}",
     b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":' + b"9" * 5_000 + b"}",
 ]

@@ -131,7 +131,7 @@ DUPLICATES = [
     ("a.jsonl", '{"a":1}\n\n{"a":1,"a":1}\n', 'a.jsonl: duplicate key "a" in an object: line 3'),
     ("a.json", '{"\\u001b[31m":1,"\\u001b[31m":1}', '"\\\\u001b[31m" in an object: line 1'),
     ("a.jsonl", '{"a":1}\n\n{"a":}\n', "Expecting value: line 3 column 6"),
-    ("a.json", '{"a":\n1,}', "line 2 column 3"),
+    ("a.json", '{"a":\n1 2}', "line 2 column 3"),
 ]
 
 

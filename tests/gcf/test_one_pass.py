@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactwire import gcf
+from compactwire import _core, gcf
 from tests.strategies.gcf import values
 from tests.vectors import OWN
 
@@ -307,4 +307,5 @@ def test_bytes_take_no_more_memory_than_the_text() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(text) == size > 4 << 20
-    assert peak <= 1.2 * size
+    # A `bytes` object cannot grow in place by the functions of the stable ABI.
+    assert peak <= (2.1 if ".abi3." in str(_core.__file__) else 1.2) * size

@@ -11,7 +11,7 @@ from hypothesis import given
 from compactwire.mcp._outline import outline
 from tests.mcp.test_spans import OBJECTS
 
-DEEP = b"[" * 2000 + b"]" * 2000
+DEEP = b"[" * 200_000 + b"]" * 200_000
 
 
 @given(OBJECTS)

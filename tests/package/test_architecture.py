@@ -23,7 +23,7 @@ RUST_ARROWS: dict[str, set[str]] = {
     "interrupt": set(),
     "memory": {"interrupt"},
     "excerpt": set(),
-    "threads": {"interrupt"},
+    "threads": {"interrupt", "memory"},
     "text": {"limits", "interrupt", "memory", "excerpt"},
     "base85": LOWEST,
     "msgpack": LOWEST,

@@ -135,7 +135,7 @@ TABLE: dict[str, tuple[Any, str]] = {
         numpy(lambda np: np.datetime64("2026-11-22T14:50:00.100", "ns")),
         '"2026-11-22T14:50:00.1"',
     ),
-    "numpy NaT": (numpy(lambda np: np.datetime64("NaT")), "null"),
+    "numpy NaT": (numpy(lambda np: np.datetime64("NaT", "D")), "null"),
     "numpy array of dates": (
         numpy(lambda np: np.array(["2026-11-22", "NaT"], dtype="M8[D]")),
         '["2026-11-22",null]',

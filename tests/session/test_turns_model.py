@@ -13,7 +13,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import settings
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import compactwire as cw
 from compactwire.turns import Sender, SQLiteSessionStore, Turn
@@ -29,14 +29,18 @@ class Lost(Exception):
 class Transport(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = self.opened()
         self.sender = Sender()
         self.context = ""
         self.delivered: list[Turn] = []
         self.answers: dict[tuple[int, bytes], str] = {}
         """The answer of each turn that was answered, by its number and digest."""
         self.count = 0
+
+    # A machine whose rules are never run is not torn down, so `__init__` opens nothing.
+    @initialize()
+    def start_the_server(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = self.opened()
 
     def opened(self) -> SQLiteSessionStore:
         return SQLiteSessionStore(Path(self.folder.name) / "store.db")
@@ -133,8 +137,9 @@ class Transport(RuleBasedStateMachine):
         self.answers.clear()
 
     def teardown(self) -> None:
-        self.store.close()
-        self.folder.cleanup()
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
 
 
 TestTransport = Transport.TestCase
