@@ -131,6 +131,7 @@ NUMBERS: dict[str, Call] = {
     **of_columns("protocol", arrow.encode),
     **of_columns("max_size", arrow.decode, arrow.inspect),
     **of_columns("max_depth", arrow.gcf_from_json, arrow.gcf_to_json),
+    **of_columns("max_expansion", arrow.cad_from_binary),
     "arrow.gcf_loads max_depth": lambda n: arrow.gcf_loads(TEXT, max_depth=n),
     "arrow.gcf_loads max_expansion": lambda n: arrow.gcf_loads(TEXT, max_expansion=n),
     "DeltaStream.__new__ max_size": lambda n: cw.DeltaStream("a", max_size=n),
@@ -304,9 +305,11 @@ def test_an_unknown_word_is_an_error_with_the_known_ones(option: str) -> None:
 
 @pytest.mark.parametrize("option", NUMBERS)
 def test_a_number_below_the_range_is_an_error(option: str) -> None:
+    name = {"limits": "max_depth"}.get(option.split()[-1], option.split()[-1])
     for number in (-1, -(2**70)):
-        with pytest.raises(cw.CompactWireError):
+        with pytest.raises(cw.CompactWireError) as caught:
             NUMBERS[option](number)
+        assert re.search(rf"\b{name}\b", str(caught.value)), str(caught.value)
     with pytest.raises((TypeError, AttributeError)):
         NUMBERS[option]("1")
 

@@ -524,18 +524,33 @@ impl FromPyObject<'_, '_> for Unused {
     }
 }
 
-/// A size in bytes, for `#[pyo3(from_py_with = size)]`. Sizes beyond the address space count as
-/// unlimited.
-pub(super) fn size(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    // The message names the arguments, because PyO3 names them only in a note on the exception.
+/// Functions for `#[pyo3(from_py_with = sizes::max_size)]` and the like: each has the name of its option, which
+/// PyO3 tells only in a note on the exception. Sizes beyond the address space count as unlimited.
+macro_rules! sizes {
+    ($($option:ident)*) => {
+        pub(super) mod sizes {
+            use pyo3::prelude::*;
+            $(pub(crate) fn $option(value: &Bound<'_, PyAny>) -> PyResult<usize> {
+                super::size(value, stringify!($option))
+            })*
+        }
+    };
+}
+
+sizes! { limit max_expansion max_line max_row_size max_size min_tokens size }
+
+fn size(value: &Bound<'_, PyAny>, option: &str) -> PyResult<usize> {
     let negative = || {
-        let names = "max_size (or size, limit, max_line, max_expansion, min_tokens)";
-        invalid_option(names, &format!("{names} must be 0 or more"))
+        let found = excerpt(&value.str().map_or_else(|_| String::new(), |text| text.to_string()));
+        invalid_option(option, &format!("{option} must be 0 or more, not {found}"))
     };
     match value.extract::<i64>() {
         Ok(size) if size < 0 => Err(negative()),
         Ok(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
-        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
+        Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => {
+            let is_int = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
+            Err(if is_int { error } else { wrong_type(value, option, "an int") })
+        }
         Err(_) if value.lt(0)? => Err(negative()),
         Err(_) => Ok(usize::MAX),
     }

@@ -3,7 +3,7 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>. This file alone
 //! touches capsules.
 
-use crate::args::{self, Input, class_name, one_of, size};
+use crate::args::{self, Input, class_name, one_of, sizes};
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Result, invalid_option};
 use crate::gcf::limits;
@@ -339,7 +339,7 @@ fn encode<'py>(
 fn decode<'py>(
     column: &Bound<'py, PyAny>,
     fields: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,
@@ -433,7 +433,7 @@ fn detect(
                          errors='raise', threads=None)")]
 fn inspect<'py>(
     column: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::word)] errors: &str,
@@ -594,7 +594,7 @@ fn gcf_loads(
     schema: Option<&Bound<'_, PyAny>>,
     extensions: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Column> {
     let options = gcf::DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let data_type = schema.map(data_type).transpose()?;
@@ -738,7 +738,7 @@ fn cad_to_compact(
 #[pyo3(text_signature = "(column, /, *, max_expansion=268435456, errors='raise', threads=None)")]
 fn cad_from_binary(
     column: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {

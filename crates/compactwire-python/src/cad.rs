@@ -2,7 +2,7 @@
 
 mod stream;
 
-use super::args::{self, Input, read_file, size};
+use super::args::{self, Input, read_file, sizes};
 use super::detached;
 use super::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
@@ -442,7 +442,7 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 fn check<'py>(
     src: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::word)] dialect: &str,
-    #[pyo3(from_py_with = size)] limit: usize,
+    #[pyo3(from_py_with = sizes::limit)] limit: usize,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
@@ -575,7 +575,7 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 #[pyo3(signature = (data, /, *, max_expansion = 268_435_456))]
 fn from_binary<'py>(
     data: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
     let data = Input::new(data)?;
@@ -623,7 +623,7 @@ fn loads<'py>(
     src: &Bound<'py, PyAny>,
     repair: bool,
     #[pyo3(from_py_with = args::word)] unknown: &str,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
     let data = Input::new(src)?;
@@ -663,7 +663,7 @@ fn load<'py>(
     file: &Bound<'py, PyAny>,
     repair: bool,
     #[pyo3(from_py_with = args::word)] unknown: &str,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
     let content = read_file(file, |content| core::load_with(content, options).1.is_ok())?;

@@ -1,6 +1,6 @@
 //! `encode_delta`, `apply_delta`, `DeltaStream`.
 
-use super::args::{self, size, utf8};
+use super::args::{self, sizes, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{detached, locked, locked_long};
@@ -76,7 +76,7 @@ pub(super) fn apply_delta<'py>(
     old: &Bound<'py, PyString>,
     delta: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::word)] replace: &str,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let old = args::utf8_or(old, |_| invalid_format(py, "the old text has a lone surrogate"))?;
@@ -119,7 +119,7 @@ impl DeltaStream {
     fn new(
         content: Option<&Bound<'_, PyString>>,
         #[pyo3(from_py_with = args::word)] replace: &str,
-        #[pyo3(from_py_with = size)] max_size: usize,
+        #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     ) -> PyResult<Self> {
         let options = options(replace, max_size)?;
         let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;

@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Input, PathFile, size};
+use super::args::{self, Input, PathFile, sizes};
 use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
@@ -57,7 +57,7 @@ impl Dictionary {
     fn train(
         py: Python<'_>,
         samples: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = size)] size: usize,
+        #[pyo3(from_py_with = sizes::size)] size: usize,
         #[pyo3(from_py_with = args::written::content_type)] content_type: &str,
         #[pyo3(from_py_with = args::written::model)] model: &str,
         time: Option<&Bound<'_, PyAny>>,

@@ -1,6 +1,6 @@
 //! `inspect`: the size of a message, layer by layer.
 
-use super::args::{Input, size};
+use super::args::{Input, sizes};
 use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
@@ -67,7 +67,7 @@ impl Inspection {
 #[expect(clippy::cast_precision_loss, reason = "a ratio of sizes in memory needs no 53 bits")]
 pub(super) fn inspect<'py>(
     wire: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<Inspection> {

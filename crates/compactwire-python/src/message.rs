@@ -1,6 +1,6 @@
 //! `encode`, `encode_bytes`, `decode`, `detect`, `encode_base85`, `decode_base85`.
 
-use super::args::{self, Input, size};
+use super::args::{self, Input, sizes};
 use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
@@ -224,7 +224,7 @@ pub(super) fn open<'w, 'py>(
                          fallback=False)")]
 pub(super) fn decode<'py>(
     wire: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,

@@ -1,6 +1,6 @@
 //! `compactwire.Session`: the core's session, protected by a lock.
 
-use super::args::{self, Input, natural, one_of, size, utf8};
+use super::args::{self, Input, natural, one_of, sizes, utf8};
 use super::errors::Result;
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
@@ -46,7 +46,7 @@ pub(super) struct Session {
 impl Session {
     #[new]
     #[pyo3(signature = (*, max_size = 67_108_864, checked = true))]
-    fn new(#[pyo3(from_py_with = size)] max_size: usize, checked: bool) -> Self {
+    fn new(#[pyo3(from_py_with = sizes::max_size)] max_size: usize, checked: bool) -> Self {
         let limits = Limits { max_size };
         Self { core: Mutex::new(session::Session::new(limits)), checked }
     }

@@ -1,6 +1,6 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{self, Input, depth, lossy, natural, one_of, size, token_count, utf8_if_whole};
+use super::args::{self, Input, depth, lossy, natural, one_of, sizes, token_count, utf8_if_whole};
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
@@ -191,8 +191,8 @@ pub(super) fn shrink_object<'py>(
     tokenizer: Option<&Bound<'py, PyAny>>,
     extensions: bool,
     #[pyo3(from_py_with = args::real)] min_saving: f64,
-    #[pyo3(from_py_with = size)] min_tokens: usize,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::min_tokens)] min_tokens: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = args::word)] types: &str,
     default: Option<&Bound<'py, PyAny>>,

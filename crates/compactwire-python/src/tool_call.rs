@@ -1,6 +1,6 @@
 //! `ToolCall`, `encode_tool_call`, `encode_tool_call_bytes`, `decode_tool_call`.
 
-use super::args::{self, Input, size, utf8};
+use super::args::{self, Input, sizes, utf8};
 use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
@@ -326,7 +326,7 @@ impl<'py> Call<'_, 'py> {
 #[pyo3(text_signature = "(wire, /, *, max_size=67108864, dictionary=None, dictionaries=())")]
 pub(super) fn decode_tool_call<'py>(
     wire: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<ToolCall> {

@@ -1,6 +1,6 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
-use super::args::{self, Input, size};
+use super::args::{self, Input, sizes};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, Payload};
 use crate::make::{ensure_memory, make_bytes, make_str};
@@ -169,7 +169,7 @@ pub(super) fn encode_json<'py>(
     payload: &Payload,
     compact: bool,
     html_escape: bool,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let core = payload.core.clone();
     let style = json::Style { compact, html_escape, max_expansion };

@@ -1,7 +1,7 @@
 //! `iter_compact`.
 
 use super::{NODE_SIZE, dialect, rest};
-use crate::args::{self, Input, PathFile, class_name, size, utf8_with_surrogates};
+use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{ensure_memory, make_dict, make_size, make_str, make_tuple};
@@ -297,7 +297,7 @@ const _: () = assert!(MAX_LINE == 1_048_576);
 pub(super) fn iter_compact(
     source: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = args::word)] dialect: &str,
-    #[pyo3(from_py_with = size)] max_line: usize,
+    #[pyo3(from_py_with = sizes::max_line)] max_line: usize,
 ) -> PyResult<CompactIterator> {
     let dialect = self::dialect(dialect, true)?;
     let source = Source::new(source)?;

@@ -1,6 +1,6 @@
 //! Keyed sets, deltas between them, and the classes that choose which to send.
 
-use crate::args::{self, Input, class_name, size, utf8_or};
+use crate::args::{self, Input, class_name, sizes, utf8_or};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::make::{
@@ -460,7 +460,7 @@ pub(crate) struct KeyedSnapshots(Mutex<Snapshots>);
 impl KeyedSnapshots {
     #[new]
     #[pyo3(signature = (*, limit = 16))]
-    fn new(#[pyo3(from_py_with = size)] limit: usize) -> Self {
+    fn new(#[pyo3(from_py_with = sizes::limit)] limit: usize) -> Self {
         Self(Mutex::new(Snapshots::new(limit)))
     }
 

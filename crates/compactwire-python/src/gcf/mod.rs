@@ -5,7 +5,7 @@ mod rows;
 mod stream;
 mod tree;
 
-use super::args::{self, Input, depth, path_of, read_file, size};
+use super::args::{self, Input, depth, path_of, read_file, sizes};
 use super::{arrow, detached};
 use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, invalid_option, os_error};
@@ -392,7 +392,7 @@ pub(super) fn loads<'py>(
     text: &Bound<'py, PyAny>,
     extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let py = text.py();
@@ -524,7 +524,7 @@ pub(super) fn load<'py>(
     file: &Bound<'py, PyAny>,
     extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let parses =
@@ -612,7 +612,7 @@ pub(super) fn to_json<'py>(
     ensure_ascii: bool,
     extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };

@@ -1,7 +1,7 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
 use super::limits;
-use crate::args::{self, PathFile, class_name, depth, path_of, size, utf8_with_surrogates};
+use crate::args::{self, PathFile, class_name, depth, path_of, sizes, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{items_of, make_size};
@@ -72,8 +72,8 @@ pub(crate) fn iter_rows(
     path: &Bound<'_, PyTuple>,
     extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
-    #[pyo3(from_py_with = size)] max_row_size: usize,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_row_size)] max_row_size: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> PyResult<RowIterator> {
     let keys = path.iter().map(|key| {
         if let Ok(key) = key.cast::<PyString>() {

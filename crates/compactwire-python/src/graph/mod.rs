@@ -4,7 +4,7 @@ pub(super) mod arguments;
 mod stream;
 pub(super) mod types;
 
-use super::args::{self, Input, size};
+use super::args::{self, Input, sizes};
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_str};
@@ -166,7 +166,7 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 #[pyo3(signature = (payload, /, *, max_expansion = 268_435_456))]
 pub(super) fn pack_root(
     payload: &Bound<'_, Payload>,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<String> {
     Ok(on_payload(payload, |core| graph::pack_root(core, max_expansion))??)
 }
@@ -196,7 +196,7 @@ pub(super) fn pack_root(
 #[pyo3(signature = (payload, /, *, max_expansion = 268_435_456))]
 pub(super) fn snapshot(
     payload: &Bound<'_, Payload>,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Payload> {
     Ok(on_payload(payload, |core| graph::snapshot(core, max_expansion))??.into())
 }
@@ -227,7 +227,7 @@ pub(super) fn diff(
     py: Python<'_>,
     base: &Payload,
     new: &Payload,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<DeltaPayload> {
     let (base, new) = (&base.core, &new.core);
     let bytes = base.size() + new.size();
@@ -266,7 +266,7 @@ pub(super) fn encode_delta(
     delta: &DeltaPayload,
     allow_unicode: bool,
     locations: bool,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<String> {
     let dangling = Dangling::default();
     let options = EncodeOptions { dangling, allow_unicode, locations, max_expansion };
@@ -302,7 +302,7 @@ pub(super) fn encode_delta(
 pub(super) fn apply_delta(
     base: &Payload,
     delta: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Payload> {
     let py = delta.py();
     let core = &base.core;
@@ -395,7 +395,7 @@ pub(super) fn respond<'py>(
     #[pyo3(from_py_with = args::word)] dangling: &str,
     allow_unicode: bool,
     locations: bool,
-    #[pyo3(from_py_with = size)] max_expansion: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let options = options(dangling, allow_unicode, locations)?;
     let options = EncodeOptions { max_expansion, ..options };
