@@ -13,7 +13,6 @@ pub(crate) use stable::*;
 mod of_one_version {
     use pyo3::ffi::{self, PyObject};
     use pyo3::prelude::*;
-    use std::ffi::c_int;
 
     /// A new `str` of `len` ASCII characters that `fill` writes; they are zero before.
     ///
@@ -62,6 +61,8 @@ mod of_one_version {
         let mut length = 0;
         // SAFETY: the data of an ASCII `str` is its UTF-8.
         unsafe {
+            // The layout of a `str` of later versions is unknown to PyO3.
+            #[cfg(not(Py_3_14))]
             if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
                 let start = ffi::PyUnicode_DATA(object).cast_const().cast();
                 return (start, ffi::PyUnicode_GET_LENGTH(object));
@@ -147,7 +148,11 @@ mod of_one_version {
     /// # Safety
     /// The caller has the only reference, to an object that Python code has never seen.
     #[cfg(not(windows))]
-    pub(crate) unsafe fn resize(bytes: &mut *mut PyObject, size: ffi::Py_ssize_t) -> c_int {
+    pub(crate) unsafe fn resize(
+        bytes: &mut *mut PyObject,
+        size: ffi::Py_ssize_t,
+    ) -> std::ffi::c_int {
+        use std::ffi::c_int;
         unsafe extern "C" {
             fn _PyBytes_Resize(bytes: *mut *mut PyObject, size: ffi::Py_ssize_t) -> c_int;
         }
@@ -163,17 +168,18 @@ mod of_one_version {
     /// # Safety
     /// The thread is attached to the interpreter.
     #[inline]
+    #[cfg(not(Py_3_14))]
     pub(crate) unsafe fn dict(entries: ffi::Py_ssize_t) -> *mut PyObject {
-        #[cfg(not(Py_3_14))]
         unsafe extern "C" {
             /// Python 3.11 to 3.13 export this undocumented function.
             fn _PyDict_NewPresized(entries: ffi::Py_ssize_t) -> *mut PyObject;
         }
-        #[cfg(Py_3_14)]
-        use super::growing_dict as _PyDict_NewPresized;
         // SAFETY: as above.
         unsafe { _PyDict_NewPresized(entries) }
     }
+
+    #[cfg(Py_3_14)]
+    pub(crate) use super::growing_dict as dict;
 }
 
 #[cfg(Py_LIMITED_API)]
