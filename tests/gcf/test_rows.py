@@ -204,7 +204,8 @@ def test_rows_before_invalid_utf8_are_returned() -> None:
 def test_a_text_wrapper_is_read_through_its_own_read(tmp_path: Path) -> None:
     path = tmp_path / "utf-16.gcf"
     path.write_text(TEXT, encoding="utf-16")
-    with codecs.open(str(path), "r", "utf-16") as file:
+    codec = codecs.lookup("utf-16")
+    with codecs.StreamReaderWriter(path.open("rb"), codec.streamreader, codec.streamwriter) as file:
         assert list(gcf.iter_rows(file, "report", "orders")) == ORDERS
     with pytest.raises(OSError, match="director") as caught:
         next(gcf.iter_rows(tmp_path))
