@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -61,3 +62,15 @@ def test_an_id_that_no_header_can_carry_is_none_to_resume_from(identity: bytes) 
 def test_a_delay_that_is_no_number_is_ignored(delay: bytes) -> None:
     (event,) = Events(9999).feed(b"retry: " + delay + b"\ndata: x\n\n")
     assert event.retry is None
+
+
+def test_empty_lines_of_data_take_no_more_memory_than_they_count() -> None:
+    events = Events(1 << 20)
+    tracemalloc.start()
+    for _ in range(100):
+        assert list(events.feed(b"data\n" * 5_000)) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * 500_000
+    (event,) = events.feed(b"\n")
+    assert event.data == b"\n" * 499_999

@@ -52,7 +52,8 @@ class Events:
         self._clear()
 
     def _clear(self) -> None:
-        self._data: list[bytes] = []
+        # Each line with a line feed: a list of short lines would take many times their size.
+        self._data = bytearray()
         self._kind = "message"
         self._id: str | None = None
         self._retry: int | None = None
@@ -93,7 +94,7 @@ class Events:
         """Note one line; an empty one ends the event."""
         if not line:
             # The standard replaces bytes that are not UTF-8 by U+FFFD.
-            data = b"\n".join(self._data).decode(errors="replace").encode()
+            data = bytes(self._data[:-1]).decode(errors="replace").encode()
             event = Event(data, self._kind, self._id, self._retry)
             empty = not self._data and self._id is None and self._retry is None
             self._clear()
@@ -101,7 +102,7 @@ class Events:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._data.append(value)
+            self._data += value + b"\n"
             self._size += len(value) + 1
         elif name == b"event":
             self._kind = value.decode(errors="replace") or "message"
