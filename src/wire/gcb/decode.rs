@@ -7,6 +7,7 @@ use crate::excerpt::excerpt;
 use crate::gcf::graph::vocabulary::{EDGE_TYPES, KINDS, PROVENANCES, STATUSES};
 use crate::gcf::graph::{Components, Edge, Payload, SharedBuffer, SharedStr, Symbol};
 use crate::interrupt::polled;
+use crate::memory;
 use crate::text::leb128;
 use crate::wire::error::{Code, Error};
 use hashbrown::HashMap;
@@ -73,7 +74,8 @@ pub fn decode(bytes: &[u8], options: DecodeOptions) -> Result<Payload, Error> {
 
 /// Whether each symbol shares its name with another; empty if none does.
 fn shared_names(symbols: &[Symbol]) -> Vec<bool> {
-    let mut first = HashMap::with_capacity(symbols.len());
+    let mut first = HashMap::new();
+    memory::require(first.try_reserve(symbols.len()).map_err(|_| memory::exhausted()));
     let mut shared = Vec::new();
     for (i, symbol) in polled(symbols).enumerate() {
         if let Err(error) = first.try_insert(&*symbol.qualified_name, i) {
