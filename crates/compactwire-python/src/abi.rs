@@ -35,10 +35,10 @@ mod of_one_version {
         }
     }
 
-    /// A new `str` of `len` ASCII characters at `start`; null and an exception without memory.
+    /// A new `str` of the `len` ASCII characters at `start`; null and an exception without memory.
     ///
     /// # Safety
-    /// The thread is attached to the interpreter.
+    /// The thread is attached to the interpreter, and so many characters can be read.
     #[inline]
     pub(crate) unsafe fn copy_of_ascii(start: *const u8, len: ffi::Py_ssize_t) -> *mut PyObject {
         // SAFETY: as in `ascii`; the copy fills the object.
@@ -182,6 +182,7 @@ mod of_one_version {
     pub(crate) use super::growing_dict as dict;
 }
 
+/// The same functions; what they do and what is safe stands in `of_one_version`.
 #[cfg(Py_LIMITED_API)]
 mod stable {
     pub(crate) use super::growing_dict as dict;

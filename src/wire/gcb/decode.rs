@@ -79,6 +79,7 @@ fn shared_names(symbols: &[Symbol]) -> Vec<bool> {
     let mut shared = Vec::new();
     for (i, symbol) in polled(symbols).enumerate() {
         if let Err(error) = first.try_insert(&*symbol.qualified_name, i) {
+            memory::require(shared.try_reserve_exact(symbols.len() - shared.len()));
             shared.resize(symbols.len(), false);
             shared[*error.entry.get()] = true;
             shared[i] = true;
