@@ -254,10 +254,6 @@ impl Cells {
         let parts = columns(&self.shape, rows).iter();
         self.bytes += parts.map(|part| text_size(part, 0..rows.len())).sum::<usize>();
         self.meter.reach(self.bytes)?;
-        // On big-endian processors, arrow-buffer 60 appends wrong bits for nulls if it appends a whole array.
-        #[cfg(target_endian = "big")]
-        self.append_each(rows);
-        #[cfg(target_endian = "little")]
         for (column, part) in self.columns.iter_mut().zip(columns(&self.shape, rows)) {
             match column {
                 Cell::Text(column) => column.append_array(part.as_string())?,
@@ -268,20 +264,6 @@ impl Cells {
         }
         self.valid.extend((0..rows.len()).map(|row| rows.is_valid(row)));
         Ok(())
-    }
-
-    #[cfg(target_endian = "big")]
-    fn append_each(&mut self, rows: &ArrayRef) {
-        for (column, part) in self.columns.iter_mut().zip(columns(&self.shape, rows)) {
-            match column {
-                Cell::Text(column) => column.extend(part.as_string::<i32>().iter()),
-                Cell::Bytes(column) => column.extend(part.as_binary::<i32>().iter()),
-                Cell::Int(column) => {
-                    column.extend(part.as_primitive::<arrow_array::types::Int64Type>().iter())
-                }
-                Cell::Bool(column) => column.extend(part.as_boolean().iter()),
-            }
-        }
     }
 
     /// The rows as one Arrow array.

@@ -6,7 +6,7 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html`.
 
 use super::cells::{self, Cells, Shape};
-use super::error::Error;
+use super::error::{Error, UNSUPPORTED};
 use super::import;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -158,6 +158,9 @@ impl Column {
 
 /// Runs `read`. The crate `arrow-array` panics if a producer's array has other children than its type.
 fn checked<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    if let Some(reason) = UNSUPPORTED {
+        return Err(Error::Type(reason.to_owned()));
+    }
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|reason| {
         let text = reason.downcast_ref::<String>().map(String::as_str);
         match text.or_else(|| reason.downcast_ref::<&str>().copied()) {

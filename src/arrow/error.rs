@@ -10,6 +10,13 @@ use crate::{cad, gcf};
 use arrow_schema::{ArrowError, DataType};
 use std::collections::TryReserveError;
 
+/// Why there are no columns on this processor, if so.
+pub(super) const UNSUPPORTED: Option<&str> = if cfg!(target_endian = "big") {
+    Some("columns need a little-endian processor: on others, the crate arrow-buffer loses nulls")
+} else {
+    None
+};
+
 /// What happens to a row that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {

@@ -10,6 +10,7 @@ mod infer;
 mod parse;
 
 use super::column::Column;
+use super::error::UNSUPPORTED;
 use crate::excerpt::path_step;
 use crate::gcf::{self, Code, DecodeOptions, Place};
 use crate::interrupt::polled;
@@ -34,6 +35,10 @@ pub fn gcf_loads(
     let root = gcf::decode(text, options)?;
     let rows = elements(&root)
         .ok_or_else(|| Misfit::new(&root, "a column needs an array, or an object of one array"))
+        .and_then(|rows| match UNSUPPORTED {
+            Some(reason) => Err(Misfit::new(&root, reason)),
+            None => Ok(rows),
+        })
         .and_then(|rows| {
             memory::require(memory::ensure(size_of_val(rows)));
             let rows: Vec<_> = polled(rows).map(Some).collect();
