@@ -75,6 +75,12 @@ impl Definitions {
         self.size
     }
 
+    /// The approximate memory in bytes, with that of the ids and hashes.
+    pub(super) fn memory(&self) -> usize {
+        const ENTRY: usize = 160;
+        self.size + ENTRY * self.entries.len()
+    }
+
     /// All definitions, the least recently used first.
     pub fn iter(&self) -> impl Iterator<Item = &Definition> {
         self.entries.iter().map(Arc::as_ref)

@@ -89,8 +89,8 @@ impl Memory {
         const SYMBOL: usize = 64;
         let symbols = SYMBOL * (self.declared.len() + self.symbols.len());
         let sets: usize = self.sets.iter().map(KeyedSet::size).sum();
-        self.tools.size()
-            + self.prompts.size()
+        self.tools.memory()
+            + self.prompts.memory()
             + self.context.text().len()
             + self.history.recent().len()
             + symbols

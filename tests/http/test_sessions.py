@@ -5,14 +5,16 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
+import msgpack  # type: ignore[import-untyped]
 import pytest
+import zstandard
 
 from compactwire.errors import OptionError
 from compactwire.http import _server
 from compactwire.http._client import Client
 from compactwire.http._protocol import CREDENTIALS, Options
 from compactwire.http._server import Server
-from tests.http import MANY, Clock, Wire, body, kept, options
+from tests.http import MANY, Clock, Sent, Wire, body, kept, options
 
 
 def test_a_session_belongs_to_one_user() -> None:
@@ -183,15 +185,46 @@ def test_the_memory_of_sessions_is_bounded() -> None:
         assert 1 << 16 < sum(sizes) <= 1 << 19
 
 
+@pytest.mark.parametrize("side", ["server", "client"])
+def test_what_no_body_refers_to_counts_for_the_memory(side: str) -> None:
+    """A hostile peer can define tools and prompts that its bodies do not use."""
+    unused = [f"SYS|full|{number}" + "a" * 90_000 for number in range(10)]
+    limits = options(max_size=1 << 20, max_memory=1 << 21)
+
+    def crammed(sent: Sent) -> None:
+        if side == "server":
+            sent.body = with_frames(sent.body, unused)
+        else:
+            sent.answer = with_frames(sent.answer, unused)
+
+    wire = Wire(server=Server(limits, 4), client=Client(limits))
+    for user in range(4):
+        cookie = ("cookie", str(user))
+        wire.post(b"the first body is plain", cookie)
+        change = {"before" if side == "server" else "after": crammed}
+        assert wire.post(body(40), cookie, **change) == body(40)
+        assert "coded" in wire.sent[-1].said
+        sessions = kept(wire.server if side == "server" else wire.client)
+        assert sessions[-1].size > 10 * 90_000
+        assert sum(session.size for session in sessions) <= 1 << 21
+    assert len(sessions) == 2
+
+
+def with_frames(packed: bytes, frames: list[str]) -> bytes:
+    """A packed request that continues nothing, with more frames at its beginning."""
+    request = msgpack.unpackb(zstandard.ZstdDecompressor().decompress(packed))
+    return zstandard.ZstdCompressor().compress(msgpack.packb([*frames, *request]))
+
+
 def test_the_memory_of_one_session_is_bounded() -> None:
     wire = Wire(server=Server(options(max_size=1 << 16), 8)).opened()
     for number in range(32):
         request = body(500, f"agent {number}")
         assert wire.post(request) == request
     (session,) = kept(wire.server)
-    assert 1 << 16 < session.size <= 4 << 16
+    assert 1 << 16 < session.size <= 8 << 16
     (session,) = kept(wire.client)
-    assert session.size <= 5 << 16
+    assert session.size <= 9 << 16
 
 
 def test_owners_are_told_apart_by_each_value() -> None:

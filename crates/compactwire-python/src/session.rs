@@ -9,7 +9,7 @@ use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, locked, locked_long};
-use crate::make::{ensure_memory, make_bytes, make_list, make_str};
+use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -463,13 +463,18 @@ impl Session {
         Self::restore(data.py(), Input::new(data)?.bytes()?, checked)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> Str<String> {
         let stats = self.work(py, |core| core.stats());
         let session::Stats { messages, bytes_out, bytes_in, .. } = stats;
         let saved = stats.savings() * 100.0;
-        format!(
+        Str(format!(
             "<Session: {messages} messages, {bytes_out} bytes out, {bytes_in} in, {saved:.1}% saved>"
-        )
+        ))
+    }
+
+    /// The memory that `sys.getsizeof` reports, to which it adds the header of the object.
+    fn __sizeof__(&self, py: Python<'_>) -> usize {
+        size_of::<Self>() + self.work(py, |core| core.size())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from sys import getsizeof
 from typing import Literal
 
 from ..errors import CompactWireError, InvalidFormat
@@ -288,7 +289,7 @@ class Exchange:
             return None
         coded, requests, self._reason = options.code(lane.requests, body)
         if coded is not None:
-            lane.requests, lane.request_size, lane.body = requests, len(body), body
+            lane.requests, lane.request_size, lane.body = requests, getsizeof(requests), body
         return coded
 
     def answered(self, status: int, headers: Headers) -> Step:
@@ -335,7 +336,8 @@ class Exchange:
         coded, requests, _ = options.code(None, body)
         if coded is None:
             return None
-        return Lane(fresh=False, requests=requests, request_size=len(body), body=body, used=1)
+        size = getsizeof(requests)
+        return Lane(fresh=False, requests=requests, request_size=size, body=body, used=1)
 
     def _refused(self, status: int) -> Step:
         """The application has not seen the request: send it again, coded if that may help."""
@@ -387,7 +389,7 @@ class Exchange:
         except CompactWireError:
             self.unreadable()
             raise
-        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
+        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, getsizeof(answers)
         self._client.accepted(self._origin, self._held[0].owner)
         self._over()
         self._client.options.report("response", len(body), len(coded))

@@ -31,8 +31,8 @@ _MIN_SAVING = 64
 MAX_KEPT = 1 << 17
 # A message has a few bytes more than its body.
 _FRAME = 1_024
-# A session has the body twice, since it can take one back.
-_COPIES = 2
+# A session can have a body twice, since it can take one back, and keeps the last packed ones.
+_COPIES, _HISTORY = 2, 1 << 17
 # These headers describe the bytes on the wire, or sign them.
 _SEALED = (
     *("content-encoding", "content-range", "digest", "content-digest", "repr-digest"),
@@ -192,6 +192,7 @@ class Lane:
     """The number of the request that had the last coded answer."""
     request_size: int = 0
     answer_size: int = 0
+    """The bytes of memory of the two sessions, counted after each use."""
     body: bytes = b""
     target: str = ""
     """The client's last body and its method and path, by which it finds the lane to continue."""
@@ -201,7 +202,7 @@ class Lane:
     @property
     def size(self) -> int:
         """The bytes that it counts for."""
-        return _COPIES * (self.request_size + self.answer_size) + len(self.body)
+        return self.request_size + self.answer_size + len(self.body)
 
 
 @dataclass(slots=True)
@@ -240,10 +241,11 @@ class Lanes:
         self.lanes[number] = Lane(seq=old.seq, busy=old.busy, used=old.used)
 
     def trim(self) -> None:
-        """Begin lanes anew while the bodies of all are more than twice the largest body."""
+        """Begin lanes anew while all together are larger than two of the largest bodies need."""
+        largest = 2 * (_COPIES * self.limit + _HISTORY)
         by_use = sorted(range(len(self.lanes)), key=lambda number: self.lanes[number].used)
         for number in by_use[:-1]:
-            if self.size <= 2 * _COPIES * self.limit:
+            if self.size <= largest:
                 break
             if not self.lanes[number].busy:
                 self.restart(number)

@@ -7,6 +7,7 @@ import hmac
 import secrets
 import threading
 from collections.abc import Callable
+from sys import getsizeof
 
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, Header, read
@@ -81,8 +82,9 @@ class Server:
         if first is not None:
             coded, _, _ = self.options.code(None, first)
             if coded is not None:
-                lanes[0].requests, lanes[0].request_size = self.options.session(), len(first)
+                lanes[0].requests = self.options.session()
                 body_of(lanes[0].requests, coded)
+                lanes[0].request_size = getsizeof(lanes[0].requests)
         kept = lanes[0].requests is not None
         with self._lock:
             self._sessions.put(_key(id), Lanes(id, owner, limit, lanes))
@@ -152,7 +154,7 @@ class Turn:
             # It may have left something in the session.
             lane.requests, lane.request_size = None, 0
             raise RefusalError(400, "body") from None
-        lane.request_size = len(body)
+        lane.request_size = getsizeof(lane.requests)
         self._accepted = True
         self._server.trim(self._session)
         self._server.options.report("request", len(body), len(coded))
@@ -193,7 +195,7 @@ class Turn:
             options.report("response", len(body), len(body), reason)
             return self.plain(status, headers), body
         new = lane.answers is None
-        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, len(body)
+        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, getsizeof(answers)
         self._server.trim(session)
         options.report("response", len(body), len(coded))
         headers = without(headers, NAME, "content-length")
