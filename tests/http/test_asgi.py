@@ -300,6 +300,36 @@ def test_a_client_that_goes_while_it_sends_is_not_answered() -> None:
     assert call(app, headers) == []
 
 
+def test_an_application_that_fails_after_the_head_has_sent_the_head() -> None:
+    """Otherwise the server would answer with an error of its own, as if nothing had begun."""
+    inner = App(*whole(TEXT))
+    sent: list[Message] = []
+
+    async def failing(scope: Message, receive: Any, send: Any) -> None:
+        await inner(scope, receive, send)
+        if inner.messages == (start(LENGTH),):
+            raise ValueError("after the head")
+
+    app = CompactASGI(failing)
+    session = opened(app)
+    inner.messages = (start(LENGTH),)
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "headers": [(b"compactwire", session + b"; lane=0; seq=1; new")],
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with pytest.raises(ValueError, match="after the head"):
+        asyncio.run(app(scope, receive, send))
+    assert [message["status"] for message in sent] == [200]
+
+
 def test_a_coding_without_a_session_is_refused() -> None:
     inner = App(*whole(b""))
     for header in ([], [(b"compactwire", b"rubbish=")], [(b"compactwire", b"offer")]):

@@ -111,7 +111,12 @@ class CompactASGI:
             receive, turn.first = kept.receive, kept.body
         scope = {**scope, "headers": _raw(turn.request_headers(size))}
         answer = _Answer(turn, send)
-        await self._app(scope, receive, answer.send)
+        try:
+            await self._app(scope, receive, answer.send)
+        except Exception:
+            # As without us: the client sees an answer that ends early, not an error of the server.
+            await answer.flush()
+            raise
         await answer.flush()
 
 
