@@ -7,6 +7,7 @@
 use super::emit::emit_model;
 use crate::cad::error::ParseError;
 use crate::cad::model::ir::{Document, Extra};
+use crate::interrupt::polled;
 use crate::json::{Limits, pointer};
 use crate::value::{Builder, Value};
 use crate::walk::Sink;
@@ -40,7 +41,7 @@ pub fn emit_document<S: Sink>(document: &Document<'_>, sink: &mut S) -> Result<(
 /// match the document are left out; documents from a reader have no such pointers.
 fn with_extra_values(document: &Document<'_>) -> Value<'static> {
     let mut tree = Tree::of(document);
-    for extra in &document.extra {
+    for extra in polled(&document.extra) {
         tree.set(&extra.pointer, &extra.value);
     }
     tree.into_value()
@@ -65,7 +66,7 @@ pub(crate) fn unresolved_pointers(
         return Vec::new();
     }
     let mut tree = Tree::of(document);
-    let extras = document.extra.iter().zip(positions);
+    let extras = polled(&document.extra).zip(positions);
     let unmatched = extras.filter(|(extra, _)| !tree.set(&extra.pointer, &extra.value));
     let errors = unmatched.map(|(extra, &(line, column))| {
         let pointer = crate::cad::error::Truncated(&extra.pointer);
@@ -78,7 +79,7 @@ pub(crate) fn unresolved_pointers(
 /// Takes the values at these pointers, none of which is inside another.
 pub(crate) fn take_values(value: Value<'static>, pointers: Vec<String>) -> Vec<Extra> {
     let mut tree = Tree::Value(value);
-    let taken = pointers.into_iter().filter_map(|pointer| {
+    let taken = polled(pointers).filter_map(|pointer| {
         let found = tree.at(&pointer)?;
         let value = std::mem::replace(found, Tree::Value(Value::Null)).into_value();
         Some(Extra { pointer, value })
@@ -106,10 +107,10 @@ impl Tree {
         let empty = Tree::Value(Value::Null);
         *self = match std::mem::replace(self, empty) {
             Self::Value(Value::Array(items)) => {
-                Self::Array(items.into_iter().map(Self::Value).collect())
+                Self::Array(polled(items).map(Self::Value).collect())
             }
             Self::Value(Value::Object(members)) => {
-                let members = members.into_iter().enumerate();
+                let members = polled(members).enumerate();
                 Self::Object(members.map(|(i, (k, v))| (k, (i, Self::Value(v)))).collect())
             }
             other => other,
@@ -161,11 +162,11 @@ impl Tree {
     fn into_value(self) -> Value<'static> {
         match self {
             Self::Value(value) => value,
-            Self::Array(items) => Value::Array(items.into_iter().map(Self::into_value).collect()),
+            Self::Array(items) => Value::Array(polled(items).map(Self::into_value).collect()),
             Self::Object(members) => {
-                let mut members: Vec<_> = members.into_iter().collect();
+                let mut members: Vec<_> = polled(members).collect();
                 members.sort_unstable_by_key(|(_, (place, _))| *place);
-                let members = members.into_iter();
+                let members = polled(members);
                 Value::Object(members.map(|(name, (_, tree))| (name, tree.into_value())).collect())
             }
         }

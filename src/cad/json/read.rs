@@ -56,10 +56,10 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
 /// Takes the values at these pointers. A pointer inside another one is ignored, because the outer value
 /// contains the inner one.
 pub(crate) fn keep_values(value: Value<'static>, kept: &[String]) -> Vec<Extra> {
-    let all: HashSet<_> = kept.iter().map(String::as_str).collect();
+    let all: HashSet<_> = polled(kept).map(String::as_str).collect();
     let within =
         |pointer: &str| pointer.match_indices('/').any(|(at, _)| all.contains(&pointer[..at]));
-    let pointers = kept.iter().filter(|pointer| !within(pointer)).cloned().collect();
+    let pointers = polled(kept).filter(|pointer| !within(pointer)).cloned().collect();
     extra_values::take_values(value, pointers)
 }
 

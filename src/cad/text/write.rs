@@ -123,7 +123,7 @@ impl Writer {
         if let Some(scene) = &document.sections.scene {
             self.scene(scene);
         }
-        for extra in &document.extra {
+        for extra in polled(&document.extra) {
             self.extra(extra);
         }
         self.finish()

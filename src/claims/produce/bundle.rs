@@ -92,7 +92,7 @@ fn manifest(
         );
         return Err(ProduceError::argument("items", message));
     }
-    let steps: Vec<_> = items.iter().zip(1..).map(|(item, ordinal)| step(item, ordinal)).collect();
+    let steps: Vec<_> = polled(items).zip(1..).map(|(item, ordinal)| step(item, ordinal)).collect();
     let plan = object([("run_id", text(run_id)), ("steps", Value::Array(steps.clone()))]);
     let root = root_hash(pieces.iter().map(|piece| (piece.id.as_str(), piece.hash)));
     let mut manifest = object([
@@ -104,7 +104,7 @@ fn manifest(
         ("plan_hash", hash(Hash::of(canon(&plan)))),
         ("steps", Value::Array(steps)),
         ("inputs", inputs(items)),
-        ("artifacts", Value::Array(pieces.iter().map(Piece::to_value).collect())),
+        ("artifacts", Value::Array(polled(&pieces).map(Piece::to_value).collect())),
         ("hashes", object([("root_hash", hash(root))])),
         ("provenance", object([])),
     ]);

@@ -6,7 +6,7 @@
 
 use super::Result;
 use crate::claims::error::ProduceError;
-use crate::interrupt::polled;
+use crate::interrupt::poll;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -66,7 +66,9 @@ fn fill_existing(
     let _removed = TemporaryFolder(&temporary);
     let build = || {
         fs::create_dir(temporary.join(inner)).map_err(|error| failed(inner, error))?;
-        for (path, text) in polled(files) {
+        for (path, text) in files {
+            // Each file takes far longer than a poll.
+            poll();
             write_new(&temporary.join(path), text).map_err(|error| failed(path, error))?;
         }
         let (name, text) = last;
