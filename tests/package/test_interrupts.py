@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import io
+import itertools
 import json
 import operator
 import os
@@ -290,6 +291,38 @@ def test_ctrl_c_ends_the_header_of_a_wide_table(end: str) -> None:
     assert not is_finished(partial(next, rows))
     with pytest.raises(KeyboardInterrupt):
         next(rows)
+
+
+def table() -> gcf.StreamEncoder:
+    encoder = gcf.StreamEncoder(io.StringIO())
+    encoder.begin_array("t", ["a", "b"])
+    return encoder
+
+
+ITERABLES: dict[str, Call] = {
+    "fields": partial(gcf.StreamEncoder(io.StringIO()).begin_array, "t", ("a", "b")),
+    "frames": partial(cw.Session().decode_request, cw.Session().encode_request(context="a")),
+    "list": partial(gcf.StreamEncoder(io.StringIO()).list, "a", [1, 2]),
+    "messages": partial(cw.Session().encode_request, messages=[{"role": "user", "content": "a"}]),
+    "row": partial(table().row, [1, 2]),
+    "rows": partial(gcf.KeyedSet, [{"id": "a"}], key="id"),
+    "symbols": partial(gcf.Payload, symbols=[gcf.Symbol("a", "function")]),
+}
+
+
+@pytest.mark.parametrize("name", ITERABLES)
+def test_ctrl_c_ends_an_iterable_that_is_not_python_code(name: str) -> None:
+    """It may be endless: signals are checked before each item."""
+    assert not is_finished(ITERABLES[name])
+    ITERABLES[name]()
+
+
+def test_a_row_that_is_too_wide_is_not_read_to_its_end() -> None:
+    values = itertools.count()
+    with pytest.raises(cw.GcfError, match="a row of 2 cells, found more") as caught:
+        table().row(values)
+    assert caught.value.code == "row_width_mismatch"
+    assert next(values) == 3
 
 
 def test_ctrl_c_ends_an_iterator_over_lines_without_items() -> None:

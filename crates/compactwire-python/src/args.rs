@@ -285,6 +285,15 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
+/// The items of an iterable. Signal handlers run between them: an iterator that is not Python code, which can
+/// be endless, runs none.
+pub(super) fn each<'py>(
+    value: &Bound<'py, PyAny>,
+) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
+    let py = value.py();
+    Ok(value.try_iter()?.map(move |item| py.check_signals().and(item)))
+}
+
 /// The names of fields, for `#[pyo3(from_py_with = names)]`; `GcfError` for a lone surrogate.
 ///
 /// Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory for it.
@@ -293,7 +302,7 @@ pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         return Err(wrong_type(value, "fields", "a sequence of str"));
     }
     let mut names = Vec::new();
-    for name in value.try_iter()? {
+    for name in each(value)? {
         let name = name?;
         let name = text(&name, "a name in fields")?;
         let at = names.len();
@@ -493,7 +502,17 @@ pub(super) fn clamped(value: &Bound<'_, PyAny>) -> PyResult<i64> {
 
 /// `max_depth=`. The caller checks the range.
 pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    Ok(usize::try_from(clamped(value)?).unwrap_or(0))
+    let depth = clamped(value).map_err(|error| not_int(value, "max_depth", error))?;
+    Ok(usize::try_from(depth).unwrap_or(0))
+}
+
+/// `error`, which `value` raised as an int; if it is none, an error that names the option.
+#[cold]
+fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
+    match value.hasattr("__index__") {
+        Ok(false) => wrong_type(value, option, "an int"),
+        _ => error,
+    }
 }
 
 #[cold]
@@ -548,8 +567,7 @@ fn size(value: &Bound<'_, PyAny>, option: &str) -> PyResult<usize> {
         Ok(size) if size < 0 => Err(negative()),
         Ok(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
         Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => {
-            let is_int = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
-            Err(if is_int { error } else { wrong_type(value, option, "an int") })
+            Err(not_int(value, option, error))
         }
         Err(_) if value.lt(0)? => Err(negative()),
         Err(_) => Ok(usize::MAX),

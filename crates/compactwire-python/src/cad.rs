@@ -2,7 +2,7 @@
 
 mod stream;
 
-use super::args::{self, Input, read_file, sizes};
+use super::args::{self, Input, each, read_file, sizes};
 use super::detached;
 use super::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
@@ -222,7 +222,7 @@ impl FromPyObject<'_, '_> for Lossy {
             return Err(wrong());
         }
         let mut losses = Losses::default();
-        for code in value.try_iter()? {
+        for code in each(&value)? {
             let code = code?;
             if !code.is_instance_of::<PyString>() {
                 return Err(wrong());

@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Input, PathFile, sizes};
+use super::args::{self, Input, PathFile, each, sizes};
 use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
@@ -68,7 +68,7 @@ impl Dictionary {
             );
         }
         let mut taken = Vec::new();
-        for item in samples.try_iter()? {
+        for item in each(samples)? {
             push(&mut taken, sample(&item?)?)?;
         }
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
@@ -296,7 +296,7 @@ impl<'py> Given<'py> {
     ) -> PyResult<Self> {
         let mut given: Vec<_> = dictionary.into_iter().collect();
         if let Some(dictionaries) = dictionaries {
-            for item in dictionaries.try_iter()? {
+            for item in each(dictionaries)? {
                 given.push(item?.cast_into::<Dictionary>()?);
             }
         }

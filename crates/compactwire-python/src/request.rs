@@ -1,6 +1,6 @@
 //! `compactwire.Request`: a request with all references resolved.
 
-use super::args::{self, class_name, utf8};
+use super::args::{self, class_name, each, utf8};
 use super::errors::Result;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::interrupt::attached;
@@ -211,7 +211,7 @@ pub(super) fn chat<'py>(
     // Checked as the context grows, not for each message: a check for a long context takes longer than
     // writing a message.
     let mut meter = Meter::new(1);
-    for (at, message) in messages.try_iter()?.enumerate() {
+    for (at, message) in each(messages)?.enumerate() {
         let (message, field) = (message?, format!("messages[{at}]"));
         let value = read(&message, &field)?;
         if !matches!(value, Value::Object(_)) {

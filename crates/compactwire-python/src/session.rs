@@ -1,6 +1,6 @@
 //! `compactwire.Session`: the core's session, protected by a lock.
 
-use super::args::{self, Input, natural, one_of, sizes, utf8};
+use super::args::{self, Input, each, natural, one_of, sizes, utf8};
 use super::errors::Result;
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
@@ -208,7 +208,7 @@ impl Session {
         if let Some(single) = single {
             data.push(single);
         } else {
-            for frame in frames.try_iter()? {
+            for frame in each(frames)? {
                 data.try_reserve(1)?;
                 data.push(Input::new(&frame?)?);
             }

@@ -1,6 +1,6 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{self, Input, depth, lossy, natural, one_of, sizes, token_count, utf8_if_whole};
+use super::args::{self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole};
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;
@@ -9,7 +9,7 @@ use super::value::converter;
 use super::value::objects::Objects;
 use super::value::read::value_with;
 use crate::interrupt::attached;
-use crate::make::make_str;
+use crate::make::{Str, make_str};
 use compactwire::gcf::Limits;
 use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
 use compactwire::value::drop_iteratively;
@@ -111,11 +111,11 @@ impl Shrunk {
         self.text.clone_ref(py)
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> String {
+    fn __repr__(slf: &Bound<'_, Self>) -> Str<String> {
         let Self { format, tokens_before, tokens_after, exact, reason, .. } = slf.get();
         let about = if *exact { "" } else { "about " };
         let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-        format!("<Shrunk {format}: {about}{tokens_before} to {tokens_after} tokens{reason}>")
+        Str(format!("<Shrunk {format}: {about}{tokens_before} to {tokens_after} tokens{reason}>"))
     }
 }
 
@@ -259,7 +259,7 @@ fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
         return Err(PyTypeError::new_err("formats must be a sequence of str, not a str"));
     }
     let (mut json, mut gcf) = (false, false);
-    for name in formats.try_iter()? {
+    for name in each(formats)? {
         let name = name?;
         let chosen = [("json", &mut json), ("gcf", &mut gcf)];
         *one_of("formats", args::word(&name)?, chosen)? = true;

@@ -1,6 +1,6 @@
 //! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
 
-use super::args::{self, Input, sizes};
+use super::args::{self, Input, each, sizes};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, Payload};
 use crate::make::{ensure_memory, make_bytes, make_str};
@@ -31,7 +31,7 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     if names.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("lossy must be a set of names, not one str"));
     }
-    for name in names.try_iter()? {
+    for name in each(names)? {
         let name = name?;
         match args::word(&name)? {
             "ids" => lossy.ids = true,

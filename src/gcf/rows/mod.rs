@@ -8,4 +8,4 @@ mod reader;
 mod writer;
 
 pub use reader::{Event, Handler, RowReader, Status};
-pub use writer::StreamEncoder;
+pub use writer::{StreamEncoder, too_wide};

@@ -195,6 +195,15 @@ impl StreamEncoder {
         Ok(())
     }
 
+    /// The number of cells that a row of the open table has.
+    ///
+    /// # Errors
+    /// `invalid_line` if no table is open.
+    pub fn row_width(&self) -> Result<usize, Error> {
+        self.check_state()?;
+        self.open.as_ref().map(|open| open.width).ok_or_else(no_table)
+    }
+
     /// Writes a row of the open table; `None` is a field that the row does not have.
     ///
     /// # Errors
@@ -204,14 +213,10 @@ impl StreamEncoder {
     pub fn row(&mut self, cells: &[Option<Scalar>]) -> Result<(), Error> {
         self.check_state()?;
         let (Some(open), Some(count)) = (&mut self.open, self.counts.last_mut()) else {
-            return fail(
-                Code::InvalidLine,
-                "no table is open; call begin_array or begin_keyed_map first",
-            );
+            return Err(no_table());
         };
         if cells.len() != open.width {
-            let message = format!("expected a row of {} cells, found {}", open.width, cells.len());
-            return fail(Code::RowWidthMismatch, message);
+            return Err(wrong_width(open.width, &cells.len().to_string()));
         }
         cells.iter().flatten().try_for_each(check_finite)?;
         let expansion = self.expansion + open.names_size;
@@ -319,6 +324,21 @@ impl StreamEncoder {
         }
         fail(Code::DuplicateKey, format!("duplicate member {}", excerpt(name)))
     }
+}
+
+/// The error for a row of more than `width` cells, which a caller need not count to their end.
+pub fn too_wide(width: usize) -> Error {
+    wrong_width(width, "more")
+}
+
+fn wrong_width(width: usize, found: &str) -> Error {
+    let message = format!("expected a row of {width} cells, found {found}");
+    Error::without_place(Code::RowWidthMismatch, message)
+}
+
+fn no_table() -> Error {
+    let message = "no table is open; call begin_array or begin_keyed_map first";
+    Error::without_place(Code::InvalidLine, message)
 }
 
 fn fail<T>(code: Code, message: impl Into<String>) -> Result<T, Error> {

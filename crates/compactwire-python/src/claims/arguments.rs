@@ -1,6 +1,6 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use crate::args::{class_name, enough_for, utf8, utf8_or};
+use crate::args::{class_name, each, enough_for, utf8, utf8_or};
 use crate::errors::invalid_path;
 use crate::make::push;
 use pyo3::exceptions::PyTypeError;
@@ -53,9 +53,7 @@ pub(super) fn iterate<'py>(
     if !iterable || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong(value, field, &format!("an iterable of {of}")));
     }
-    let py = value.py();
-    // Iterating over a list runs no Python code, so nothing else checks signals.
-    Ok(value.try_iter()?.map(move |item| py.check_signals().and(item)))
+    each(value)
 }
 
 /// The results of an iterator, in memory that is requested as they come.

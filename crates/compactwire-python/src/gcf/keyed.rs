@@ -1,6 +1,6 @@
 //! Keyed sets, deltas between them, and the classes that choose which to send.
 
-use crate::args::{self, Input, class_name, sizes, utf8_or};
+use crate::args::{self, Input, class_name, each, sizes, utf8_or};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::make::{
@@ -62,7 +62,7 @@ impl KeyedSet {
         #[pyo3(from_py_with = args::written::name)] name: &str,
     ) -> Result<Self> {
         let mut given = Vec::new();
-        for row in rows.try_iter()? {
+        for row in each(rows)? {
             push(&mut given, row?)?;
         }
         let fields = match (fields, given.first()) {
@@ -340,10 +340,10 @@ impl KeyedDelta {
         Ok(make_str(py, &text)?)
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self) -> Str<String> {
         let delta = &self.0;
         let (added, changed) = (delta.added().len(), delta.changed().len());
-        format!("<KeyedDelta +{added} ~{changed} -{}>", delta.removed().len())
+        Str(format!("<KeyedDelta +{added} ~{changed} -{}>", delta.removed().len()))
     }
 
     fn __hash__(&self) -> u64 {
@@ -616,7 +616,7 @@ impl KeyedProducer {
 }
 
 fn elements<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    given.map_or_else(|| Ok(Vec::new()), |given| given.try_iter()?.collect())
+    given.map_or_else(|| Ok(Vec::new()), |given| each(given)?.collect())
 }
 
 fn given_names(fields: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {

@@ -1,9 +1,10 @@
 //! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
-use crate::args::{self, Unused, class_name, names};
+use crate::args::{self, Unused, class_name, each, names};
 use crate::errors::Result;
 use crate::interrupt::to_end;
+use crate::locked;
 use crate::make::{make_str, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
@@ -103,7 +104,7 @@ impl StreamEncoder {
         values: &Bound<'_, PyAny>,
     ) -> Result<()> {
         let mut scalars: Vec<Scalar> = Vec::new();
-        for value in values.try_iter()? {
+        for value in each(values)? {
             let at = scalars.len();
             push(&mut scalars, scalar_at(&value?, || format!("${}[{at}]", path_step(name)))?)?;
         }
@@ -163,10 +164,16 @@ impl StreamEncoder {
     /// Source: GCF 3.6 section 8.3.
     #[pyo3(signature = (values, /))]
     fn row(&self, values: &Bound<'_, PyAny>) -> Result<()> {
+        let py = values.py();
+        let width = locked(py, &self.encoder, |encoder| encoder.row_width())?;
         let mut cells = Vec::with_capacity(8);
-        for value in values.try_iter()? {
+        for value in each(values)? {
             let value = value?;
             let at = cells.len();
+            if at == width {
+                // The rest may be endless.
+                return Err(rows::too_wide(width).into());
+            }
             let cell = if value.is_instance_of::<PyEllipsis>() {
                 None
             } else {

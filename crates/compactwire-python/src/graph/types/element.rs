@@ -4,7 +4,7 @@
 //! Invariant: a dict means the same as a call of the class with the items of the dict as arguments. If
 //! the dict is invalid, the class is called and raises the error.
 
-use crate::args::class_name;
+use crate::args::{class_name, each};
 use crate::make::push;
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
@@ -58,7 +58,7 @@ pub(super) fn elements<T: Element<N>, const N: usize>(
 ) -> PyResult<Vec<T::Core>> {
     let Some(iterable) = iterable else { return Ok(Vec::new()) };
     let mut taken = Vec::new();
-    for object in iterable.try_iter()? {
+    for object in each(iterable)? {
         let object = object?;
         let plain = match object.cast_exact::<PyDict>() {
             Ok(dict) => of_dict::<T, N>(dict)?,
