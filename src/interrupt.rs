@@ -8,6 +8,7 @@
 //!
 //! Outside of `run`, and in a program that is compiled to abort on a panic, a poll does nothing.
 
+use crate::reserve;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[cfg(feature = "compact")]
@@ -72,8 +73,11 @@ pub(crate) fn has_check() -> bool {
     CHECK.get().is_some()
 }
 
-/// Asks the check of the innermost [`run`] whether to stop.
+/// Asks the check of the innermost [`run`] whether to stop. A call also stops if memory ran short.
 pub fn poll() {
+    if reserve::is_short() {
+        out_of_memory();
+    }
     if let Some(check) = CHECK.get()
         && can_stop()
         && unchecked(check)

@@ -43,6 +43,7 @@ pub mod limits;
 pub mod memory;
 #[cfg(feature = "compact")]
 mod msgpack;
+mod reserve;
 #[cfg(feature = "session")]
 pub mod session;
 #[cfg(feature = "shrink")]

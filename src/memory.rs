@@ -5,12 +5,16 @@
 //! library allocates them, their memory is checked beforehand: it is allocated as one block and freed at
 //! once. [`ensure`] does this for a known size, [`Meter`] for work of unknown size. The check is cheap,
 //! because the operating system provides no pages for memory that is never written. Code that cannot return
-//! an error ends its call with [`require`].
+//! an error ends its call with [`require`]. Small allocations are not checked: a program that must not abort
+//! even then uses the allocator [`Reserve`].
 
-use crate::interrupt;
+pub use crate::reserve::{Reserve, fill as fill_reserve};
+
+use crate::{interrupt, reserve};
 use std::collections::TryReserveError;
 
-/// Sizes below this are not checked: if memory for them is missing, the process may abort.
+/// Sizes below this are not checked: if memory for them is missing, the process may abort, unless it has a
+/// [`Reserve`].
 const SMALL: usize = 64 << 10;
 
 /// How much work a [`Meter`] allows at most between two checks.
@@ -25,11 +29,14 @@ pub const NO_MEMORY: &str = "there is not enough memory";
 /// There is not enough memory.
 #[inline]
 pub fn ensure(bytes: usize) -> Result<(), TryReserveError> {
-    if bytes < SMALL { Ok(()) } else { ask(bytes) }
+    if bytes < SMALL && !reserve::is_short() { Ok(()) } else { ask(bytes) }
 }
 
 #[cold]
 fn ask(bytes: usize) -> Result<(), TryReserveError> {
+    if reserve::is_short() {
+        return Err(exhausted());
+    }
     let mut memory = Vec::<u8>::new();
     let answer = memory.try_reserve_exact(bytes.saturating_add(SMALL));
     // Otherwise the compiler removes the allocation.

@@ -588,6 +588,72 @@ TEXTS: list[Case] = [
     case("loads, long names", gcf.loads, lambda count: gcf.dumps(long_keys(count)), 2_000_000),
 ]
 
+# Many small objects: each takes too little to be checked by itself.
+
+
+def many_names(count: int) -> list[str]:
+    return [f"n{n}" for n in range(count)]
+
+
+def wide_tables(names: list[str]) -> None:
+    encoder = gcf.StreamEncoder(lambda text: None)
+    encoder.begin_array("a", names)
+    encoder.end()
+    encoder.begin_keyed_map("b", names)
+
+
+def many_members(names: list[str]) -> None:
+    encoder = gcf.StreamEncoder(lambda text: None)
+    for name in names:
+        encoder.kv(name, 1)
+    encoder.begin_keyed_map("a>b", ["x"])
+    for name in names:
+        encoder.row([name, 1])
+
+
+def many_streamed(names: list[str]) -> None:
+    for session in (None, cw.Session()):
+        encoder = gcf.GraphStreamEncoder(lambda text: None, session=session)
+        for name in names:
+            encoder.write_symbol(gcf.Symbol(name, "function", provenance="x"))
+        encoder.close()
+
+
+def many_symbols(names: list[str]) -> object:
+    return [(gcf.Symbol(name, "function", provenance="x"), gcf.Edge(name, name, "calls")) for name in names]
+
+
+def many_payloads(count: int) -> list[gcf.Payload]:
+    return [gcf.Payload(symbols=[gcf.Symbol(f"n{n}", "type", provenance="x")]) for n in range(count)]
+
+
+def one_session(payloads: list[gcf.Payload]) -> None:
+    session = cw.Session()
+    for payload in payloads:
+        session.encode_graph(payload)
+
+
+def many_sessions(names: list[str]) -> object:
+    sessions = [cw.Session() for _ in names]
+    for session in sessions:
+        session.encode_request(tool={"name": "a"}, context="b")
+    return sessions
+
+
+def many_messages(names: list[str]) -> object:
+    return [cw.decode(cw.encode(cw.Response(name), format="dsl")) for name in names]
+
+
+SMALL = [
+    case("fields of StreamEncoder", wide_tables, many_names, 20_000),
+    case("members of StreamEncoder", many_members, many_names, 10_000),
+    case("symbols of GraphStreamEncoder", many_streamed, many_names, 5_000),
+    case("Symbol, Edge", many_symbols, many_names, 5_000),
+    case("graphs of one session", one_session, many_payloads, 2_000),
+    case("sessions", many_sessions, many_names, 1_000),
+    case("messages", many_messages, many_names, 2_000),
+]
+
 # Claims; the arguments of the producers are made beforehand, so that only the call is limited.
 
 
@@ -721,6 +787,7 @@ CASES = {
     "sessions": SESSIONS,
     "objects": of_objects(),
     "texts": TEXTS,
+    "small objects": SMALL,
     "files of claims": CLAIMS,
     "messages": [case for format in FORMATS for case in of_format(format)],
 }

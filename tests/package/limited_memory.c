@@ -1,7 +1,7 @@
-/* A `malloc` with a limit, to be preloaded. A request above 64 KiB fails if it would bring the memory in
-   use above the limit. So does a smaller one of Python, but only once: Python ends the process if it has
-   no memory at all. A request that does not fail, and that brings the memory to a new maximum, is
-   recorded: a limit one byte below that maximum makes this request the first to fail. */
+/* A `malloc` with a limit, to be preloaded. A request fails if it would bring the memory in use above the
+   limit; of Python's small ones only the first, because Python ends the process if it has no memory at
+   all. A request that does not fail, and that brings the memory to a new maximum, is recorded: a limit one
+   byte below that maximum makes this request the first to fail. */
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
@@ -15,7 +15,6 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
-/* The standard library of Rust has no error for smaller requests. */
 enum { SMALL = 64 << 10 };
 /* The maxima of small requests are recorded if they are this far apart. */
 enum { STEP = 4 << 10 };
@@ -43,17 +42,17 @@ int limited_memory_stop(void) {
 /* A maximum in bytes; negative if the request was one of at most SMALL. */
 long limited_memory_maximum(int index) { return maxima[index]; }
 
-static int fits(size_t size, int is_limited) {
+static int fits(size_t size, int is_of_python) {
     if (!active) return 1;
-    if (size > LONG_MAX / 2) return !is_limited;
+    if (size > LONG_MAX / 2) return 0;
     long total = in_use + (long)size;
-    if (is_limited && total > limit && (size > SMALL || !small_failed++)) {
+    if (total > limit && (!is_of_python || size > SMALL || !small_failed++)) {
         errno = ENOMEM;
         return 0;
     }
     if (total > highest) {
         highest = total;
-        if (size > SMALL || (is_limited && total > last_recorded + STEP)) {
+        if (size > SMALL || total > last_recorded + STEP) {
             last_recorded = total;
             int index = recorded++;
             if (index < MOST) maxima[index] = size > SMALL ? total : -total;
@@ -67,8 +66,8 @@ static void *counted(void *block) {
     return block;
 }
 
-static void *resized(void *block, size_t size, int is_limited) {
-    if (!fits(size, is_limited)) return NULL;
+static void *resized(void *block, size_t size, int is_of_python) {
+    if (!fits(size, is_of_python)) return NULL;
     size_t before = block ? malloc_usable_size(block) : 0;
     void *moved = __libc_realloc(block, size);
     if (active && (moved || !size)) in_use -= (long)before;
@@ -76,19 +75,19 @@ static void *resized(void *block, size_t size, int is_limited) {
 }
 
 void *malloc(size_t size) {
-    return fits(size, size > SMALL) ? counted(__libc_malloc(size)) : NULL;
+    return fits(size, 0) ? counted(__libc_malloc(size)) : NULL;
 }
 
 void *calloc(size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
-    return fits(bytes, bytes > SMALL) ? counted(__libc_calloc(count, size)) : NULL;
+    return fits(bytes, 0) ? counted(__libc_calloc(count, size)) : NULL;
 }
 
-void *realloc(void *block, size_t size) { return resized(block, size, size > SMALL); }
+void *realloc(void *block, size_t size) { return resized(block, size, 0); }
 
 void *memalign(size_t alignment, size_t size) {
-    return fits(size, size > SMALL) ? counted(__libc_memalign(alignment, size)) : NULL;
+    return fits(size, 0) ? counted(__libc_memalign(alignment, size)) : NULL;
 }
 
 void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }

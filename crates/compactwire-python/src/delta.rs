@@ -4,7 +4,7 @@ use super::args::{self, sizes, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{detached, locked, locked_long};
-use crate::make::{ensure_memory, make_str};
+use crate::make::{Str, ensure_memory, make_str};
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
@@ -168,13 +168,13 @@ impl DeltaStream {
         make_str(py, &content)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> Str<String> {
         let bytes = locked(py, &self.core, |core| core.content().len());
         let replace = match self.options.replace {
             Replace::Overwrite => "overwrite",
             Replace::Truncate => "truncate",
         };
-        format!("<DeltaStream, {bytes} bytes, replace={replace:?}>")
+        Str(format!("<DeltaStream, {bytes} bytes, replace={replace:?}>"))
     }
 }
 

@@ -201,10 +201,10 @@ impl Dictionary {
         self.core.content().len()
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self) -> Str<String> {
         let Self { core, name } = self;
         let size = core.content().len();
-        format!("<Dictionary {name:?}, id {}, {size} bytes>", core.id())
+        Str(format!("<Dictionary {name:?}, id {}, {size} bytes>", core.id()))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -280,7 +280,10 @@ fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
         return Ok(bytes.as_bytes().to_vec());
     }
     let sample = match item.cast::<PyString>() {
-        Ok(text) => compact::sample(&compact::Response::new(args::utf8(text, "samples")?)),
+        Ok(text) => {
+            let text = args::enough_for(args::utf8(text, "samples")?)?;
+            compact::sample(&compact::Response::new(text))
+        }
         Err(_) => compact::sample(&Response::from_argument(item)?.get().borrow(py)?),
     };
     Ok(sample?)

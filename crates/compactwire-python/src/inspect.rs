@@ -4,6 +4,7 @@ use super::args::{Input, sizes};
 use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
+use super::make::Str;
 use super::message::{DEFAULT_MAX_SIZE, open};
 use super::response::{Response, format_member, layout_version};
 use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format};
@@ -32,11 +33,12 @@ pub(super) struct Inspection {
 
 #[pymethods]
 impl Inspection {
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<Str<String>> {
         let layers: Vec<_> =
             self.layers.iter().map(|(name, size)| format!("{name} {size}")).collect();
         let format = self.format.bind(py).str()?;
-        Ok(format!("<Inspection {format}: {}; ratio {:.3}>", layers.join(" > "), self.ratio))
+        let (layers, ratio) = (layers.join(" > "), self.ratio);
+        Ok(Str(format!("<Inspection {format}: {layers}; ratio {ratio:.3}>")))
     }
 }
 

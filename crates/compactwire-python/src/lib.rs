@@ -39,14 +39,21 @@ mod tool_call;
 mod value;
 mod wire;
 
+use compactwire::memory::{Reserve, fill_reserve};
 use interrupt::{DETACH_FROM, detached, to_end, undone_detached};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::{Mutex, PoisonError};
 
+#[global_allocator]
+static ALLOCATOR: Reserve = Reserve;
+
 /// The compiled core of compactwire; import `compactwire` instead.
 #[pymodule(gil_used = false)]
 mod _core {
+    use super::fill_reserve;
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::arrow::module as arrow;
     #[pymodule_export]
@@ -85,6 +92,13 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Without the reserve, a small allocation that fails aborts the process.
+        fill_reserve();
+        Ok(())
+    }
 }
 
 /// Registers a submodule, so that `import compactwire._core.name` finds it although it is not a

@@ -119,10 +119,11 @@ pub(crate) fn ascii_str(
     unsafe { Ok(abi::ascii(py, size, fill)?.cast_into_unchecked()) }
 }
 
-/// Appends an item to a list.
+/// Appends an item to a list. Raises `MemoryError` also if what the item holds has used the reserve.
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T) -> PyResult<()> {
-    if list.len() == list.capacity() && list.try_reserve(1).is_err() {
+    let grows = list.len() == list.capacity();
+    if memory::ensure(0).is_err() || (grows && list.try_reserve(1).is_err()) {
         return Err(memory_error(NO_MEMORY));
     }
     list.push(item);

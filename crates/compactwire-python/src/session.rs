@@ -254,13 +254,13 @@ impl Session {
         #[pyo3(from_py_with = args::word)] dangling: &str,
         allow_unicode: bool,
         locations: bool,
-    ) -> Result<String> {
+    ) -> Result<Str<String>> {
         let options = options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
         self.ensure_memory(py, 4 * payload.size())?;
         let text =
             self.work_long(py, payload.size(), |core| core.encode_graph(&payload, options, now()))?;
-        Ok(text?)
+        Ok(Str(text?))
     }
 
     /// Decode a graph text of the peer and resolve its references.
@@ -334,11 +334,11 @@ impl Session {
         py: Python<'_>,
         set: &KeyedSet,
         #[pyo3(from_py_with = args::written::tool)] tool: &str,
-    ) -> Result<String> {
+    ) -> Result<Str<String>> {
         let set = Arc::clone(&set.0);
         let text =
             self.work_long(py, set.size(), |core| core.encode_keyed(Arc::clone(&set), tool))?;
-        Ok(text?)
+        Ok(Str(text?))
     }
 
     /// Decode the output of the peer's `encode_keyed`.

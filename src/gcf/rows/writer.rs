@@ -361,6 +361,7 @@ fn check_fields(fields: &[String]) -> Result<(), Error> {
             let message = format!("the field name {} cannot contain >", excerpt(field));
             return fail(Code::InvalidFieldDeclaration, message);
         }
+        seen.try_reserve(1).map_err(|_| memory::exhausted())?;
         if !seen.insert(field) {
             let message = format!("duplicate field {}", excerpt(field));
             return fail(Code::DuplicateFieldName, message);

@@ -4,7 +4,7 @@ use super::arguments::{collect, iterate, path, text};
 use crate::args::{Input, natural};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
-use crate::make::{ensure_memory, make_bytes};
+use crate::make::{Str, ensure_memory, make_bytes};
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
@@ -37,13 +37,13 @@ const MERKLE_FACTOR: usize = 128;
 /// Source: Compression Claims section 3.6.
 #[pyfunction]
 #[pyo3(signature = (hashes, /))]
-pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<Str<String>> {
     let py = hashes.py();
     let of = "str, each 64 lower-case hexadecimal digits";
     let hashes = iterate(hashes, "hashes", of)?.zip(0..);
     let taken = collect(hashes.map(|(hash, at)| text(&hash?, &format!("hashes[{at}]"))))?;
     ensure_memory(MERKLE_FACTOR * taken.len())?;
-    claims::merkle_root(&taken).ok_or_else(|| {
+    claims::merkle_root(&taken).map(Str).ok_or_else(|| {
         let message = "expected at least one hash of 64 lower-case hexadecimal digits";
         invalid_path(py, "hashes", message)
     })

@@ -4,7 +4,7 @@ use super::arguments::{path, wrong};
 use crate::args::utf8_if_whole;
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
-use crate::make::make_bytes;
+use crate::make::{Str, make_bytes};
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -138,8 +138,8 @@ impl SigningKey {
 
     /// The public key for verification: 64 hexadecimal digits.
     #[getter]
-    fn public_key(&self) -> String {
-        self.0.public_key()
+    fn public_key(&self) -> Str<String> {
+        Str(self.0.public_key())
     }
 
     /// Return the 32 bytes of the secret, which Python does not wipe when it frees them.
@@ -147,8 +147,8 @@ impl SigningKey {
         make_bytes(py, &*self.0.seed())
     }
 
-    fn __repr__(&self) -> String {
-        format!("<SigningKey public_key={}>", self.0.public_key())
+    fn __repr__(&self) -> Str<String> {
+        Str(format!("<SigningKey public_key={}>", self.0.public_key()))
     }
 }
 

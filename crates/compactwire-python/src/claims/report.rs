@@ -168,14 +168,14 @@ impl ClaimReport {
         self.core.ok()
     }
 
-    fn __repr__(&self) -> String {
-        match &self.core.problem {
+    fn __repr__(&self) -> Str<String> {
+        Str(match &self.core.problem {
             None => "<ClaimReport ok>".into(),
             Some(problem) => {
                 let (code, check) = (problem.failure.code.name(), CHECKS[problem.check].id);
                 format!("<ClaimReport {code} at {check}: {}>", problem.failure.message)
             }
-        }
+        })
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -7,7 +7,7 @@ pub(super) mod types;
 use super::args::{self, Input, sizes};
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
-use crate::make::{ensure_memory, make_str};
+use crate::make::{Str, ensure_memory, make_str};
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
@@ -167,8 +167,8 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 pub(super) fn pack_root(
     payload: &Bound<'_, Payload>,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-) -> Result<String> {
-    Ok(on_payload(payload, |core| graph::pack_root(core, max_expansion))??)
+) -> Result<Str<String>> {
+    Ok(Str(on_payload(payload, |core| graph::pack_root(core, max_expansion))??))
 }
 
 /// Normalize a payload to the form on which deltas are based.
@@ -267,10 +267,10 @@ pub(super) fn encode_delta(
     allow_unicode: bool,
     locations: bool,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-) -> Result<String> {
+) -> Result<Str<String>> {
     let dangling = Dangling::default();
     let options = EncodeOptions { dangling, allow_unicode, locations, max_expansion };
-    Ok(on_payloads(py, delta.0.size(), || graph::encode_delta(&delta.0, options))??)
+    Ok(Str(on_payloads(py, delta.0.size(), || graph::encode_delta(&delta.0, options))??))
 }
 
 /// Apply a delta to a snapshot and return the new snapshot.
@@ -346,8 +346,8 @@ pub(super) fn apply_delta(
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
 #[pyo3(signature = (payload, /))]
-pub(super) fn encode_unchanged(payload: &Payload) -> Result<String> {
-    Ok(graph::encode_unchanged(&payload.core)?)
+pub(super) fn encode_unchanged(payload: &Payload) -> Result<Str<String>> {
+    Ok(Str(graph::encode_unchanged(&payload.core)?))
 }
 
 /// Encode the shortest text that updates a peer.
