@@ -6,6 +6,7 @@ The files stay in their folders; links to them become links to the generated pag
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"results.md": "benches/RESULTS.md", "changelog.md": "CHANGELOG.md"}
+RECORDS = (*PAGES, "notebooks/")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -30,13 +32,32 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Link to the generated pages, and show examples as sessions with the interpreter."""
+    if page.file.src_uri.startswith(RECORDS):
+        # What they show is explained on other pages, which a search should list first.
+        page.meta["search"] = {"boost": 0.5}
     for name, source in PAGES.items():
         markdown = re.sub(rf"\]\(\.\./{re.escape(source)}(?=[)#])", f"]({name}", markdown)
     markdown = re.sub(r"\]\(\.\./notebooks/(\w+)\.ipynb(?=[)#])", r"](notebooks/\1.md", markdown)
     markdown = re.sub(r"^```python(?: \S+\.py)?$\n(?=>>>)", "```pycon\n", markdown, flags=re.M)
     return re.sub(r"^```python (\S+\.py)$", r'```python title="\1"', markdown, flags=re.M)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Let the copy button take the code of a session, without prompts and output."""
+    return re.sub(r'<code>(<span class="gp">.*?</code>)', _with_copy, content, flags=re.S)
+
+
+def _with_copy(found: re.Match[str]) -> str:
+    lines: list[str] = []
+    in_code = False
+    for line in html.unescape(re.sub(r"<[^>]*>", "", found[1])).split("\n"):
+        # "..." continues the line before it; in a traceback, it stands for what is left out.
+        in_code = line.startswith(">>>") or (in_code and line.startswith("..."))
+        if in_code:
+            lines.append(line[4:])
+    return f'<code data-copy="{html.escape(chr(10).join(lines))}">{found[1]}'
 
 
 def _notebook(path: Path) -> tuple[str, dict[str, bytes]]:
@@ -63,7 +84,7 @@ def _notebook(path: Path) -> tuple[str, dict[str, bytes]]:
     return "\n\n".join(parts) + "\n", pictures
 
 
-def _table(html: str) -> str:
+def _table(shown: str) -> str:
     """Leave of a table of pandas what is a table: one block, without style."""
-    table = re.sub(r"<style.*?</style>", "", html, flags=re.S)
+    table = re.sub(r"<style.*?</style>", "", shown, flags=re.S)
     return re.sub(r"\s*\n\s*", "", table.replace('border="1" class="dataframe"', ""))
