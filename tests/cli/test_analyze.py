@@ -87,6 +87,52 @@ def test_rows_that_fail_are_counted_and_do_not_end_the_job(
     assert err.startswith("compactwire: rows that failed in gcf: DuplicateKeyError: 1, ")
 
 
+def test_files_with_rows_that_fail_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in "abcdefg":
+        (tmp_path / f"{name}.jsonl").write_text("{}\n{\n" if name != "b" else "{}\n")
+    code, _, err = run(capsys, "analyze", tmp_path, "--format", "json", "--tokenizer", "none")
+    names = ", ".join(str(tmp_path / f"{name}.jsonl") for name in "acdef")
+    assert code == 0
+    assert err.splitlines()[1:] == [f"compactwire: files with rows that failed: {names} and 1 more"]
+
+
+def test_a_column_that_no_row_has_is_an_error(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "analyze", lake / "a.jsonl", "--column", "txt")
+    expected = "no row has a text in 'txt'; without --column, whole rows are measured"
+    assert (code, out, err) == (1, "", f"compactwire: error: {expected}\n")
+
+
+def test_files_without_rows_are_no_error_but_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").touch()
+    code, out, err = run(capsys, "analyze", tmp_path, "--json")
+    assert (code, json.loads(out)["formats"]) == (0, [])
+    assert err == "compactwire: the files have no rows\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("nowhere.jsonl", "no file or folder '{path}'"),
+        ("a.png", "or a text file; with --kind text, it is one text"),
+        ("a.csv", "it is one text; to measure it as a table: compactwire stats {path}"),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_an_error_in_words_of_the_command(
+    name: str, end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for made in ("a.png", "a.csv"):
+        (tmp_path / made).write_bytes(b"a,b\n")
+    code, out, err = run(capsys, "analyze", tmp_path / name)
+    assert (code, out) == (1, "")
+    assert err.endswith(end.format(path=tmp_path / name) + "\n")
+
+
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_measured(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

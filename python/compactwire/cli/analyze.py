@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ._shell import Commands
 
 _FAILED = 1
+# The number of files with rows that failed, that are named.
+_MAX_NAMES = 5
 _IF_ANY = ("failed", "lossy")
 # The columns of the table for people, and their headings.
 _COLUMNS = {
@@ -41,7 +43,7 @@ _COLUMNS = {
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    about = "measure the rows of files in every format"
+    about = "measure the rows of files in every format, each row by itself"
     parser = add_command(
         commands, "analyze", _run, about, "compactwire analyze logs/ --column text"
     )
@@ -93,9 +95,26 @@ def _run(args: argparse.Namespace) -> int:
         write(_as_table(frame), "-")
     for errors, rows in frame[frame["failed"] > 0].groupby("errors"):
         tell(f"compactwire: rows that failed in {', '.join(rows['format'])}: {errors}")
+    if job.with_errors:
+        more = len(job.with_errors) - _MAX_NAMES
+        names = ", ".join(job.with_errors[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+        tell(f"compactwire: files with rows that failed: {names}")
     if job.failed and job.files:
         tell(f"compactwire: {len(job.failed)} of {len(job.failed) + job.files} files failed")
+    if frame.empty and job.files:
+        return _without_rows(args.column)
     return _FAILED if job.failed else OK
+
+
+def _without_rows(column: str | None) -> int:
+    """Say why there is no table."""
+    if column is None:
+        tell("compactwire: the files have no rows")
+        return OK
+    complain(
+        ValueError(f"no row has a text in {column!r}; without --column, whole rows are measured")
+    )
+    return _FAILED
 
 
 class _Job:
@@ -106,6 +125,7 @@ class _Job:
         from compactwire.analysis.sources import Reading
 
         self.failed: list[str] = []
+        self.with_errors: list[str] = []
         self.files = 0
         self._paths: list[str] = args.paths
         self._reading = Reading(args.column, args.kind)
@@ -125,7 +145,10 @@ class _Job:
         meter = _Meter([path.stat().st_size for path in found])
         for place, path in enumerate(found):
             try:
-                yield merge(_batches(path, self._reading, self._how, meter, place))
+                summary = merge(_batches(path, self._reading, self._how, meter, place))
+                if any(what.startswith("error:") for what in summary["what"].to_pylist()):
+                    self.with_errors.append(str(path))
+                yield summary
                 self.files += 1
             except (OSError, ValueError, MemoryError) as error:
                 complain(error)
@@ -138,8 +161,17 @@ class _Job:
             try:
                 yield from files(path, self._reading)
             except (OSError, ValueError) as error:
-                complain(error)
+                complain(ValueError(_as_options(str(error), path)))
                 self.failed.append(path)
+
+
+def _as_options(message: str, path: str) -> str:
+    """Name options of the command in an error that names those of Python."""
+    message = message.removesuffix("; to measure a text, put it into a column")
+    message = message.replace("with kind='text'", "with --kind text")
+    if path.lower().endswith((".csv", ".tsv")):
+        message += f"; to measure it as a table: compactwire stats {path}"
+    return message
 
 
 class _Meter:
