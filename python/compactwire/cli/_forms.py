@@ -29,6 +29,8 @@ _SUFFIXES = {
     **dict.fromkeys((".vcad", ".vcadc", ".vcadb"), "vcad"),
 }
 _INPUT, _JSON = "input", "json"
+# The text of an input, without a byte order mark; see `_opened`.
+_TEXT = '{}.decode("utf-8-sig")'
 _COMPACT = 'compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))'
 _CARRIED = {
     "base85": 'cw.encode(compact, format="base85")',
@@ -175,7 +177,7 @@ def _parsed(data: bytes, kind: str, path: str) -> Input:
     data = data.removeprefix(BOM)
     if kind == "text":
         text = utf8(data, source_name(path))
-        setup = ["import compactwire as cw", *_opened(path, "text = {}.decode()")]
+        setup = ["import compactwire as cw", *_opened(path, "text = " + _TEXT)]
         return Input(kind, "response", cw.Response(text), text, setup)
     if kind == "gcf":
         return _gcf(utf8(data, source_name(path)), path)
@@ -226,10 +228,10 @@ def _gcf(text: str, path: str) -> Input:
         if not isinstance(payload, gcf.Payload):
             raise ValueError(f"{source_name(path)}: a change of a graph; measure a whole graph")
         return Input(
-            "gcf", "graph", payload, text, [*setup, *_opened(path, "value = gcf.decode({})")]
+            "gcf", "graph", payload, text, [*setup, *_opened(path, f"value = gcf.decode({_TEXT})")]
         )
     value = gcf.loads(text, extensions=True)
-    setup += [*_opened(path, "value = gcf.loads({}, extensions=True)"), _COMPACT]
+    setup += [*_opened(path, f"value = gcf.loads({_TEXT}, extensions=True)"), _COMPACT]
     return Input("gcf", "value", value, text, setup)
 
 
@@ -249,13 +251,15 @@ def _loading(path: str, kind: str, content: Kind) -> list[str]:
         return _opened(path, "value = cad.canonical(json.loads({}))")
     if kind == "jsonl":
         return _opened(
-            path, "value = [json.loads(line) for line in {}.splitlines() if line.strip()]"
+            path, r'value = [json.loads(line) for line in {}.split(b"\n") if line.strip()]'
         )
     if kind == _JSON:
         return _opened(path, "value = json.loads({})")
     delimiter = r', delimiter="\t"' if kind == "tsv" else ""
-    lines = _opened(path, 'lines = {}.decode("utf-8-sig").splitlines(keepends=True)')
-    return ["import csv", *lines, f"value = list(csv.DictReader(lines{delimiter}))"]
+    # The reader takes a blank line at the beginning for a header without names.
+    text = _opened(path, rf'text = {_TEXT}.lstrip("\r\n")')
+    rows = f'value = list(csv.DictReader(io.StringIO(text, newline=""){delimiter}))'
+    return ["import csv, io", *text, rows]
 
 
 def _opened(path: str, line: str) -> list[str]:
