@@ -307,3 +307,30 @@ def test_a_preview_without_its_libraries_says_what_to_install(
     monkeypatch.setitem(sys.modules, "manifold3d", None)
     assert main(["cad", "preview", str(part)]) == 1
     assert "pip install 'compactwire[notebook]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a.PDF"])
+def test_a_preview_is_not_written_under_the_suffix_of_another_format(
+    name: str, part: Path, tmp_path: Path
+) -> None:
+    found = run("preview", part, "-o", tmp_path / name)
+    assert found.returncode == 1
+    suffix = Path(name).suffix.lower()
+    assert found.stderr.decode().endswith(f"cannot write {suffix}; expected .png or .svg\n")
+    assert not (tmp_path / name).exists()
+
+
+@PICTURES
+def test_a_preview_of_nothing_says_that_the_picture_is_empty(tmp_path: Path) -> None:
+    found = run("preview", "-", "-o", tmp_path / "a.png", data=b"# nothing")
+    assert found.returncode == 0
+    assert found.stderr == b"compactwire: -: the document has no nodes, so the picture is empty\n"
+
+
+def test_binary_output_is_not_written_to_a_terminal(
+    part: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["cad", "pack", str(part)]) == 1
+    message = "the output is binary: name a file for it with -o, or pipe it"
+    assert capsys.readouterr() == ("", f"compactwire: error: {message}\n")

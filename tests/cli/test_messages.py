@@ -470,3 +470,24 @@ def test_demo_names_a_turn_that_differs(call, monkeypatch):
     )
     code, out, _ = call("demo")
     assert (code, out.decode().count("DIFFERS")) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("encode nowhere", "nowhere: No such file or directory"),
+        ("encode . -o out", ".: a folder, expected a file"),
+        ("train nowhere -o out", "nowhere: No such file or directory"),
+    ],
+)
+def test_an_error_of_the_system_has_the_path_and_no_number(call, args, message):
+    assert call(*args.split()) == (1, b"", f"compactwire: error: {message}\n")
+
+
+@pytest.mark.parametrize("group", ["", "gcf", "cad"])
+def test_without_a_command_the_error_says_where_they_are_listed(capsys, group):
+    with pytest.raises(SystemExit, match="2"):
+        main(group.split())
+    assert capsys.readouterr().err.endswith(
+        "arguments are required: COMMAND; --help lists the commands\n"
+    )

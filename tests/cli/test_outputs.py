@@ -163,7 +163,7 @@ def test_a_folder_or_a_missing_folder_is_an_error_that_names_it(
     for out in (tmp_path, tmp_path / "none" / "out"):
         assert main(["encode", str(source), "-o", str(out)]) == 1
         error = capsys.readouterr().err
-        assert repr(str(out)) in error
+        assert f"error: {out}: " in error
         assert ".compactwire-" not in error
     assert list(tmp_path.iterdir()) == [source]
 

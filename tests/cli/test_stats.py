@@ -178,6 +178,8 @@ ERRORS = [
     ("a.csv", b"a,b\n1\n", "line 2: expected 2 cells"),
     ("a.gcf", b"GCF profile=generic\n## [2]{a}\n1\n", "count_mismatch"),
     ("a.txt", b"\xff", "not UTF-8 from byte 0 on"),
+    ("a.csv", "a,b\n".encode("utf-16"), "UTF-16, expected UTF-8; save it as UTF-8\n"),
+    ("a.csv", b"a;b\n1;2,5\n", "cells are separated by commas (--input csv) or tabs (--input tsv)"),
     ("a.vcad", b"C 1", "line 1"),
     ("a", b"\xff", "not UTF-8 from byte 0 on\n"),
     ("a", b'{"a": ', "it was taken for json; --input names another format, such as text"),
@@ -207,3 +209,12 @@ def test_a_file_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: Capt
     assert names == [str(good), str(rows)]
     assert f"error: {bad}: " in error
     assert f"2 of 4 inputs failed: {bad}, {missing}" in error
+
+
+def test_a_folder_is_an_error_that_names_the_command_for_it(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    assert main(["stats", str(tmp_path)]) == 1
+    hint = f"compactwire analyze {tmp_path} measures the files in it"
+    expected = f"compactwire: error: {tmp_path}: a folder, expected a file; {hint}\n"
+    assert capsys.readouterr().err == expected

@@ -76,6 +76,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # The message quotes arguments, which may contain control characters, for example in file
         # names.
+        if message.endswith(": COMMAND"):
+            message += "; --help lists the commands"
         super().error(one_line(without_keys(message)))
 
 

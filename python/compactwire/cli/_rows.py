@@ -110,6 +110,6 @@ def _row(row: list[str], header: list[str], place: str) -> dict[str, str]:
     if len(row) != len(header):
         raise ValueError(
             f"{place}: expected {len(header)} cells, as in the header, found {len(row)}; "
-            "correct the record, or name the delimiter with --input csv or --input tsv"
+            "correct the record; cells are separated by commas (--input csv) or tabs (--input tsv)"
         )
     return dict(zip(header, row, strict=True))

@@ -47,6 +47,10 @@ def tell(text: str) -> None:
 def complain(error: BaseException) -> None:
     """Write an error as one line to standard error."""
     text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        # Without the number of the error, which no user knows.
+        place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        text = place + error.strerror
     if isinstance(error, MemoryError):
         text = f"not enough memory{': ' if text else ''}{text}"
     tell(f"compactwire: error: {text}")
@@ -73,6 +77,8 @@ def read(path: str, limit: int, judge: Callable[[bytes], object] | None = None) 
     raises an error if they cannot be the start of what is expected.
     """
     if path != "-":
+        if Path(path).is_dir():
+            raise IsADirectoryError(f"{path}: a folder, expected a file")
         with Path(path).open("rb") as file:
             return _read(file, path, limit, judge)
     # Python sets `sys.stdin` to None if the descriptor is closed.
@@ -141,6 +147,8 @@ def utf8(data: bytes, name: str) -> str:
 
 
 def _no_utf8(name: str, error: UnicodeDecodeError) -> ValueError:
+    if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ValueError(f"{name}: UTF-16, expected UTF-8; save it as UTF-8")
     return ValueError(f"{name}: not UTF-8 from byte {error.start} on")
 
 
@@ -157,6 +165,13 @@ def write_bytes(data: bytes, path: str) -> int:
     else:
         write_file(data, Path(path))
     return OK
+
+
+def write_binary(data: bytes, path: str) -> int:
+    """Write what is no text: not to a terminal, which would obey its control characters."""
+    if path == "-" and stdout().isatty():
+        raise ValueError("the output is binary: name a file for it with -o, or pipe it")
+    return write_bytes(data, path)
 
 
 def stdout() -> TextIO:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from compactwire import cad
@@ -22,6 +23,7 @@ from ._shell import (
     tell,
     token_counter,
     write,
+    write_binary,
     write_bytes,
 )
 
@@ -35,6 +37,9 @@ _BAD = 1
 
 # The largest number of errors shown per file.
 _MAX_ERRORS = 100
+
+# Suffixes of pictures that `preview` does not write.
+_OTHER_PICTURES = {".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".tif", ".tiff", ".webp"}
 
 _WHAT = {
     "assembly": "the assembly",
@@ -224,7 +229,7 @@ def _expand(args: argparse.Namespace) -> int:
 
 
 def _pack(args: argparse.Namespace) -> int:
-    return write_bytes(cad.to_binary(_given(args)), args.output)
+    return write_binary(cad.to_binary(_given(args)), args.output)
 
 
 def _hybrid(args: argparse.Namespace) -> int:
@@ -234,11 +239,14 @@ def _hybrid(args: argparse.Namespace) -> int:
 
 def _preview(args: argparse.Namespace) -> int:
     """Draw a picture; the suffix of the output decides between SVG and PNG."""
+    suffix = PurePath(args.output).suffix.lower()
+    if suffix in _OTHER_PICTURES:
+        raise ValueError(f"{args.output}: cannot write {suffix}; expected .png or .svg")
     document = _given(args)
     try:
         picture = cad.preview(
             document,
-            kind="svg" if args.output.lower().endswith(".svg") else "png",
+            kind="svg" if suffix == ".svg" else "png",
             width=args.width,
             height=args.height,
             azimuth=args.azimuth,
@@ -248,7 +256,10 @@ def _preview(args: argparse.Namespace) -> int:
         raise ValueError(str(error)) from error
     for note in picture.notes:
         tell(f"compactwire: {args.file}: not shown exactly: {note}")
-    return write_bytes(picture.data, args.output)
+    if not document["nodes"]:
+        tell(f"compactwire: {args.file}: the document has no nodes, so the picture is empty")
+    write_picture = write_bytes if suffix == ".svg" else write_binary
+    return write_picture(picture.data, args.output)
 
 
 def _check(args: argparse.Namespace) -> int:

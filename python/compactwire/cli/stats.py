@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import compactwire as cw
@@ -70,6 +71,9 @@ def _run(args: argparse.Namespace) -> int:
     failed = []
     for path in args.files:
         try:
+            if Path(path).is_dir():
+                hint = f"compactwire analyze {Path(path)} measures the files in it"
+                raise IsADirectoryError(f"{Path(path)}: a folder, expected a file; {hint}")
             with naming(path):
                 sheet = _measure(path, args, count, "o200k_base" if exact else _ESTIMATE)
         except (OSError, ValueError, MemoryError) as error:
