@@ -64,6 +64,15 @@ def test_the_table_has_a_line_per_format(lake: Path, capsys: pytest.CaptureFixtu
     assert [line.split()[:2] for line in lines] == [["dsl", "300"], ["zstd", "300"]]
 
 
+def test_a_part_of_the_tokens_is_shown_with_the_rows_that_it_is_of(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--column", "text", "--format", "dsl", "--token-fraction", "0.1")
+    head, line = run(capsys, "analyze", lake, *arguments)[1].splitlines()
+    assert " ".join(head.split()) == "format rows bytes of JSON counted tokens of JSON p05 p50 p95"
+    assert int(line.split()[1]) == len(TEXTS) > 5 * int(line.split()[4]) > 0
+
+
 def test_quantiles_have_no_more_digits_than_they_know(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

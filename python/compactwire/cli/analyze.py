@@ -30,6 +30,7 @@ _COLUMNS = {
     "inputs": "rows",
     "bytes": "bytes",
     "bytes_vs_json": "of JSON",
+    "counted": "counted",
     "tokens": "tokens",
     "tokens_vs_json": "of JSON",
     "price": "price",
@@ -74,7 +75,8 @@ def add(commands: Commands) -> None:
         type=float,
         default=1.0,
         metavar="PART",
-        help="the part of the rows whose tokens are counted, from 0 to 1 (default: %(default)s)",
+        help="the part of the rows whose tokens are counted, from 0 to 1 (default: %(default)s); "
+        "tokens and price are of those alone",
     )
     parser.add_argument("--price", type=float, help="the price of a million tokens, for a column")
     parser.add_argument("--json", action="store_true", help="print a JSON object, for programs")
@@ -92,7 +94,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         write(json_line(_as_json(frame, job)), "-")
     elif not frame.empty:
-        write(_as_table(frame), "-")
+        sampled = args.token_fraction < 1 and frame["tokens"].notna().any()
+        write(_as_table(frame, sampled=sampled), "-")
     for errors, rows in frame[frame["failed"] > 0].groupby("errors"):
         tell(f"compactwire: rows that failed in {', '.join(rows['format'])}: {errors}")
     if job.with_errors:
@@ -219,9 +222,12 @@ def _as_json(frame: pd.DataFrame, job: _Job) -> dict[str, object]:
     return {"files": job.files, "failed_files": job.failed, "formats": rows}
 
 
-def _as_table(frame: pd.DataFrame) -> str:
+def _as_table(frame: pd.DataFrame, *, sampled: bool) -> str:
+    """A table for people; with the rows whose tokens are counted, if these are `sampled`."""
     names = [name for name in _COLUMNS if name in frame and frame[name].notna().any()]
     names = [name for name in names if name not in _IF_ANY or frame[name].any()]
+    if not sampled:
+        names.remove("counted")
     lines = [[_COLUMNS[name] for name in names]]
     lines += [[_cell(name, row[name]) for name in names] for row in frame.to_dict("records")]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
