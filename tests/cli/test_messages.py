@@ -235,6 +235,23 @@ def test_a_missing_dictionary_is_named(trained, call, command):
     assert result[2].endswith(f"unknown dictionary {made.id}: pass it to the decoder\n")
 
 
+@pytest.mark.parametrize(
+    ("options", "end"),
+    [
+        ([], ""),
+        (["--sample", "9"], ""),
+        (["--sample", "9", "--column", "a"], " with a text in 'a'"),
+    ],
+)
+def test_train_without_a_sample_says_so(call, tmp_path, options, end):
+    (tmp_path / "folder").mkdir()
+    if options:
+        (tmp_path / "folder" / "a.jsonl").write_text('{"b":"c"}\n' if end else "")
+    result = call("train", str(tmp_path / "folder"), *options, "-o", str(tmp_path / "out"))
+    message = f"no samples to train on: the paths have no file or row{end}"
+    assert result == (1, b"", f"compactwire: error: {message}\n")
+
+
 def test_train_names_the_sample_that_is_not_text(call, tmp_path):
     (tmp_path / "image").write_bytes(b"\x89PNG")
     code, _, err = call("train", str(tmp_path), "-o", str(tmp_path / "out"))

@@ -65,6 +65,8 @@ ERRORS = [
     ("a.jsonl", b'1\n{"a":1,"a":2}', "duplicate_key"),
     ("a.jsonl", b"1\nNaN", "line 2"),
     ("a.json", b"{", "line 1"),
+    ("a", b"{}\n{}\n", "(line 2, column 1); --input jsonl reads a value per line\n"),
+    ("a.jsonl", b"{}\n{} {}\n", "(line 2, column 4)\n"),
 ]
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import compactwire as cw
 from compactwire import gcf
 
 from . import stats
-from ._rows import add_kind, read_json
+from ._rows import KINDS, add_kind, read_json
 from ._shell import add_command, add_group, add_input, add_output, naming, read, write
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from ._shell import Commands
 
@@ -74,7 +78,7 @@ def add(commands: Commands) -> None:
 
 
 def _encode(args: argparse.Namespace) -> int:
-    with naming(args.file):
+    with naming(args.file), _hint_at_lines(args):
         text = gcf.from_json(
             read_json(args.file, args.input, args.max_input),
             flatten=not args.no_flatten,
@@ -84,6 +88,18 @@ def _encode(args: argparse.Namespace) -> int:
             matrices=args.matrices,
         )
     return write(text, args.output)
+
+
+@contextlib.contextmanager
+def _hint_at_lines(args: argparse.Namespace) -> Iterator[None]:
+    """Name the option for JSON Lines if neither an option nor the suffix names the format."""
+    try:
+        yield
+    except gcf.GcfError as error:
+        known = args.input != "auto" or PurePath(args.file).suffix.lower() in KINDS
+        if known or error.code != "trailing_characters":
+            raise
+        raise cw.CompactWireError(f"{error}; --input jsonl reads a value per line") from None
 
 
 def _decode(args: argparse.Namespace) -> int:

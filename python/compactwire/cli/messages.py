@@ -199,8 +199,12 @@ def _run_train(args: argparse.Namespace) -> int:
         raise ValueError("--column needs --sample or --held-out")
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
+    texts = _sample(args) if sampled else list(_samples(args.paths, args.max_input))
+    if not texts:
+        where = "" if args.column is None else f" with a text in {args.column!r}"
+        raise ValueError(f"no samples to train on: the paths have no file or row{where}")
     dictionary = cw.Dictionary.train(
-        _sample(args) if sampled else list(_samples(args.paths, args.max_input)),
+        texts,
         size=args.size,
         content_type=args.content_type,
         model=args.model,
