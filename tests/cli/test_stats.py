@@ -218,3 +218,14 @@ def test_a_folder_is_an_error_that_names_the_command_for_it(
     hint = f"compactwire analyze {tmp_path} measures the files in it"
     expected = f"compactwire: error: {tmp_path}: a folder, expected a file; {hint}\n"
     assert capsys.readouterr().err == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of files that are any bytes")
+def test_a_name_that_is_not_utf8_is_read_back(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "a\udcff{0}.json"
+    path.write_text("[1]")
+    (sheet,) = sheets(capsys, path)
+    assert sheet["input"] == str(path)
+    names: dict[str, Any] = {}
+    exec("\n".join(sheet["setup"]), names)
+    assert names["value"] == [1]

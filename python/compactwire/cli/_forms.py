@@ -266,5 +266,4 @@ def _opened(path: str, line: str) -> list[str]:
     """A line of Python that begins with the bytes of the input."""
     if path == "-":
         return ["import sys", line.format("sys.stdin.buffer.read()")]
-    name = path.encode(errors="backslashreplace").decode()
-    return ["from pathlib import Path", line.format(f"Path({name!r}).read_bytes()")]
+    return ["from pathlib import Path", line.format(f"Path({path!r}).read_bytes()")]

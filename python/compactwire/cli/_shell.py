@@ -181,7 +181,13 @@ def stdout() -> TextIO:
 
 
 def json_line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # The name of a file that is not UTF-8: JSON can escape it.
+        text = json.dumps(value)
+    return text + "\n"
 
 
 def token_counter() -> Callable[[str], int] | None:
