@@ -2,7 +2,8 @@
 
 Classes of the compiled module take their arguments in ``__new__``; Griffe looks for ``__init__``.
 Docstrings end with a line ``Source: ...``, but in the NumPy style a section has no end, so that the
-line would count as one more parameter or return value. It becomes the section "Notes" instead.
+line would count as one more parameter or return value. It becomes the section "Notes" instead. The
+page about a compiled module says where its names are public.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import griffe
 
+# The docstring of a compiled module, which only this package imports.
+COMPILED = re.compile(r".*; import (`compactwire\S*`) instead\.")
 SOURCE = re.compile(r"\n\nSource: (.*)\Z", re.DOTALL)
 
 
@@ -19,11 +22,10 @@ class Signatures(griffe.Extension):
     """Adapts the classes and docstrings that Griffe has loaded."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Move the line ``Source: ...`` of a docstring into a section of its own."""
+        """Adapt a docstring: the line ``Source: ...``, and the first line of a compiled module."""
         if obj.docstring is not None:
-            obj.docstring.value = SOURCE.sub(
-                r"\n\nNotes\n-----\nSource: \1", obj.docstring.value.rstrip()
-            )
+            text = COMPILED.sub(r"Import these names from \1.", obj.docstring.value.rstrip())
+            obj.docstring.value = SOURCE.sub(r"\n\nNotes\n-----\nSource: \1", text)
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Show the parameters of ``__new__`` as those of the class, once stubs are merged."""
