@@ -115,6 +115,14 @@ def test_a_column_that_no_row_has_is_an_error(
     assert (code, out, err) == (1, "", f"compactwire: error: {expected}\n")
 
 
+def test_a_column_that_is_no_text_is_named(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--column", "id", "--format", "dsl", "--tokenizer", "none")
+    code, _, err = run(capsys, "analyze", lake / "a.jsonl", *arguments)
+    first, second, _ = err.splitlines()
+    assert (code, first) == (0, "compactwire: rows that failed in dsl: TypeError: 300")
+    assert second == "compactwire: TypeError: the value of 'id' is not a text"
+
+
 def test_files_without_rows_are_no_error_but_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +136,7 @@ def test_files_without_rows_are_no_error_but_are_told(
     ("name", "end"),
     [
         ("nowhere.jsonl", "no file or folder '{path}'"),
+        ("folder", "'{path}'; expected .jsonl, .ndjson, .parquet, .json or text files"),
         ("a.png", "or a text file; with --kind text, it is one text"),
         ("a.csv", "it is one text; to measure it as a table: compactwire stats {path}"),
     ],
@@ -137,6 +146,7 @@ def test_a_path_that_cannot_be_read_is_an_error_in_words_of_the_command(
 ) -> None:
     for made in ("a.png", "a.csv"):
         (tmp_path / made).write_bytes(b"a,b\n")
+    (tmp_path / "folder").mkdir()
     code, out, err = run(capsys, "analyze", tmp_path / name)
     assert (code, out) == (1, "")
     assert err.endswith(end.format(path=tmp_path / name) + "\n")

@@ -98,6 +98,8 @@ def _run(args: argparse.Namespace) -> int:
         write(_as_table(frame, sampled=sampled), "-")
     for errors, rows in frame[frame["failed"] > 0].groupby("errors"):
         tell(f"compactwire: rows that failed in {', '.join(rows['format'])}: {errors}")
+    if args.column is not None and frame["errors"].str.contains("TypeError").any():
+        tell(f"compactwire: TypeError: the value of {args.column!r} is not a text")
     if job.with_errors:
         more = len(job.with_errors) - _MAX_NAMES
         names = ", ".join(job.with_errors[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
@@ -172,6 +174,8 @@ def _as_options(message: str, path: str) -> str:
     """Name options of the command in an error that names those of Python."""
     message = message.removesuffix("; to measure a text, put it into a column")
     message = message.replace("with kind='text'", "with --kind text")
+    if message.startswith("no file to read"):
+        message += "; expected .jsonl, .ndjson, .parquet, .json or text files"
     if path.lower().endswith((".csv", ".tsv")):
         message += f"; to measure it as a table: compactwire stats {path}"
     return message
