@@ -95,7 +95,13 @@ def add(commands: Commands) -> None:
     hybrid = _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
     for parser_ in (compact, expand, pack, hybrid):
         parser_.add_argument("--repair", action="store_true", help="repair common errors in JSON")
-    preview = _one(group, "preview", _preview, "draw a document", "part.vcad -o part.png")
+    preview = _one(
+        group,
+        "preview",
+        _preview,
+        "draw a document, as PNG, or as SVG if OUT ends in .svg",
+        "part.vcad -o part.png",
+    )
     for name, default in (("width", 640), ("height", 480)):
         help_ = "in pixels (default: %(default)s)"
         preview.add_argument(f"--{name}", type=natural, default=default, metavar="N", help=help_)

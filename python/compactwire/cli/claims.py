@@ -276,7 +276,9 @@ def _add_new(commands: Commands) -> None:
         metavar="REF=FILE",
         help="a symbol, whose REF begins with @ (repeatable)",
     )
-    parser.add_argument("--run-id", required=True, metavar="ID")
+    parser.add_argument(
+        "--run-id", required=True, metavar="ID", help="the name of the run, also in its receipts"
+    )
     parser.add_argument("--job-id", default="job", metavar="ID", help="default: %(default)s")
     parser.add_argument(
         "--message-id", default="message", metavar="ID", help="default: %(default)s"
@@ -302,7 +304,13 @@ def _add_sign(commands: Commands) -> None:
     parser.add_argument("--key", required=True, metavar="FILE", help="of `claim key`")
     parser.add_argument("--validator-id", metavar="ID", help="as the trust policy knows the key")
     parser.add_argument("--build-id", metavar="ID", help="git:... or file:...")
-    parser.add_argument("--scope", choices=("spec", "reference"), default="spec")
+    parser.add_argument(
+        "--scope",
+        choices=("spec", "reference"),
+        default="spec",
+        help="what is signed: a receipt without its receipt_hash (spec) or with it (reference); "
+        "default: %(default)s",
+    )
     parser.add_argument(
         "--add",
         action="store_true",

@@ -292,8 +292,19 @@ def _add_encode(commands: Commands) -> None:
     parser = add_command(commands, "encode", _run_encode, about, example)
     add_input(parser, "the text")
     formats = (*_demo.FORMATS, "auto", "smallest")
-    parser.add_argument("--format", choices=formats, default="auto", help=DEFAULT)
-    parser.add_argument("--protocol", type=int, choices=(2, 4), default=4, help=DEFAULT)
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        default="auto",
+        help=f"the format of the message; auto goes by the size of the text ({DEFAULT})",
+    )
+    parser.add_argument(
+        "--protocol",
+        type=int,
+        choices=(2, 4),
+        default=4,
+        help=f"the version of the protocol ({DEFAULT})",
+    )
     parser.add_argument(
         "--msgpack-version",
         type=_layout,
@@ -302,7 +313,11 @@ def _add_encode(commands: Commands) -> None:
     )
     parser.add_argument("--dictionary", metavar="FILE", help="compress with this dictionary")
     parser.add_argument("--model", help="the code of the model, such as C45")
-    parser.add_argument("--status", choices=("OK", "ERR", "PART", "PARTIAL", "STREAM"))
+    parser.add_argument(
+        "--status",
+        choices=("OK", "ERR", "PART", "PARTIAL", "STREAM"),
+        help="the status of the answer: complete, an error, or a part of it",
+    )
     parser.add_argument("--tokens", type=natural, help="the token count of the answer")
     parser.add_argument(
         "--json",
@@ -340,8 +355,18 @@ def _add_train(commands: Commands) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file (one sample) or a folder")
     add_max_input(parser)
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="dictionary file")
-    parser.add_argument("--size", type=natural, default=112_640, metavar="BYTES", help=DEFAULT)
-    parser.add_argument("--content-type", default="mixed", help=DEFAULT)
+    parser.add_argument(
+        "--size",
+        type=natural,
+        default=112_640,
+        metavar="BYTES",
+        help=f"the largest size of the dictionary ({DEFAULT})",
+    )
+    parser.add_argument(
+        "--content-type",
+        default="mixed",
+        help=f"what the samples are, a word for the dictionary file ({DEFAULT})",
+    )
     parser.add_argument(
         "--model", default="", help="the model that wrote the samples (default: any)"
     )
