@@ -182,9 +182,9 @@ fn json_text(data: &[u8]) -> Result<Option<&str>, DocumentError> {
     Ok(Some(text))
 }
 
-/// Whether the first character after white space is `{`.
+/// Whether the first character after white space is `{`, or `[`, which begins no compact text either.
 fn is_json(data: &[u8]) -> bool {
-    let end = memchr::memchr(b'{', data).unwrap_or(data.len());
+    let end = memchr::memchr2(b'{', b'[', data).unwrap_or(data.len());
     let blank = std::str::from_utf8(&data[..end]).is_ok_and(|start| start.trim().is_empty());
     blank && end < data.len()
 }

@@ -26,6 +26,9 @@ const LEVEL: i32 = 8;
 /// The default size of a trained dictionary in bytes, the same as that of zstd.
 pub const DEFAULT_SIZE: usize = 112_640;
 
+/// The smallest size of a trained dictionary in bytes: zstd's `ZDICT_DICTSIZE_MIN`.
+const MIN_SIZE: usize = 256;
+
 /// The first bytes of a zstd dictionary (RFC 8878, section 5).
 const ZSTD_DICTIONARY_MAGIC: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
 
@@ -74,14 +77,18 @@ impl Dictionary {
     /// writes them.
     ///
     /// # Errors
-    /// [`EncodeError`] for `samples` that are too few or too small, and for a `content_type` or
-    /// `model` that the first line of a file cannot hold.
+    /// [`EncodeError`] for `samples` that are too few or too small, a `size` below 256, and a
+    /// `content_type` or `model` that the first line of a file cannot hold.
     pub fn train(
         samples: &[Vec<u8>],
         size: usize,
         description: Description,
     ) -> Result<Self, EncodeError> {
         description.check()?;
+        if size < MIN_SIZE {
+            let message = format!("{size} bytes are too few for a dictionary: {MIN_SIZE} or more");
+            return Err(EncodeError::new("size", message));
+        }
         // zstd allocates `size` at once, and no dictionary is larger than its samples.
         let total = samples.iter().map(Vec::len).fold(0, usize::saturating_add);
         EncodeError::ensure_memory("samples", total + size_of_val(samples))?;
@@ -326,6 +333,15 @@ mod tests {
             (0..200).map(|i| format!("sample {i} of many").into_bytes()).collect();
         let dictionary = Dictionary::train(&samples, usize::MAX, Description::default());
         assert!(dictionary.is_ok_and(|d| d.content().len() < 10_000));
+    }
+
+    #[test]
+    fn train_rejects_a_size_that_zstd_cannot_fill() {
+        let samples: Vec<_> =
+            (0..200).map(|i| format!("sample {i} of many").into_bytes()).collect();
+        let train = |size| Dictionary::train(&samples, size, Description::default());
+        assert_eq!(train(MIN_SIZE - 1).err().map(|e| e.field), Some("size"));
+        assert!(train(MIN_SIZE).is_ok());
     }
 
     #[test]

@@ -101,6 +101,8 @@ def test_the_name_of_a_file_is_not_measured_as_a_text(tmp_path: Path) -> None:
     for value in (str(path), ["a text", str(path)]):
         with pytest.raises(CompactWireError, match=r"name of a file: pass pathlib\.Path\("):
             analysis.compare(value, seconds=0)
+    with pytest.raises(CompactWireError, match=r"name of a folder: pass pathlib\.Path\("):
+        analysis.compare(str(tmp_path), seconds=0)
     assert set(measured(Response(str(path)))["kind"]) == {"response"}
     assert set(measured(str(path) + "x")["kind"]) == {"response"}
 

@@ -184,13 +184,13 @@ def opened(value: Any) -> Any:
     Raises
     ------
     CompactWireError
-        A file does not match its suffix; or the value is a `str` that names a file, which the
-        caller may have meant.
+        A file does not match its suffix; or the value is a `str` that names a file or folder, or
+        a list with the name of a file, which the caller may have meant.
     """
     if isinstance(value, PathLike):
         return _of_path(Path(value))
     if isinstance(value, str):
-        _check_no_path(value)
+        _check_no_path(value, folders=True)
     if isinstance(value, list | tuple) and value:
         if all(isinstance(item, PathLike) for item in value):
             return Corpus({Path(item).as_posix(): read_input(Path(item)) for item in value})
@@ -213,15 +213,18 @@ def _of_path(path: Path) -> Corpus:
     return Corpus({one.as_posix(): read_input(one) for one in found})
 
 
-def _check_no_path(text: object) -> None:
+def _check_no_path(text: object, *, folders: bool = False) -> None:
     if not isinstance(text, str) or len(text) > _LONGEST_PATH or not text.isprintable():
         return
-    named = False
+    kind = ""
     with contextlib.suppress(OSError, ValueError):
-        named = Path(text).is_file()
-    if named:
+        if Path(text).is_file():
+            kind = "file"
+        elif folders and Path(text).is_dir():
+            kind = "folder"
+    if kind:
         raise OptionError(
-            f"{text!r} is the name of a file: pass pathlib.Path({text!r}) for its content, or"
+            f"{text!r} is the name of a {kind}: pass pathlib.Path({text!r}) for its content, or"
             f" compactwire.Response({text!r}) for the text itself",
             option="value",
         )

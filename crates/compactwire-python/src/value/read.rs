@@ -23,7 +23,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::TryReserveError;
@@ -534,9 +534,11 @@ pub(crate) const ENDLESS_DEFAULT: &str = "default= keeps returning objects that 
 /// The message for an object that is not a JSON type, with the options that would convert it.
 pub(crate) fn class_message(object: &Bound<'_, PyAny>, options: &str) -> String {
     let class = class_name(&object.get_type());
+    let decode =
+        if object.is_instance_of::<PyBytes>() { "decode it to a str, or " } else { "" };
     match options {
         "" => format!("{class} is not a JSON type"),
-        _ => format!("{class} is not a JSON type; convert it with {options}"),
+        _ => format!("{class} is not a JSON type; {decode}convert it with {options}"),
     }
 }
 
