@@ -16,7 +16,7 @@ from tests.agents import ROWS, TEXT, needed
 
 needed("fastmcp")
 
-from fastmcp import Client, FastMCP
+from fastmcp import Client, Context, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.tools import ToolResult
 from mcp.types import Annotations, ImageContent, TextContent
@@ -139,6 +139,37 @@ def test_a_result_does_not_depend_on_those_before_it(texts: list[str]) -> None:
         return [result.content[0].text for result in results]
 
     assert asyncio.run(said()) == [cw.shrink(text).text for text in texts]
+
+
+def test_results_that_the_code_of_a_tool_reads_stay_as_they_are() -> None:
+    """FastMCP's CodeMode and its search for tools call other tools in this way."""
+    one = FastMCP("tasks")
+    records: list[Saving] = []
+    one.add_middleware(CompactMiddleware(structured="drop", on_saving=records.append))
+    one.tool(name="rows")(lambda: ToolResult(content=TEXT, structured_content={"result": ROWS}))
+    one.tool(name="read_file")(lambda: ToolResult(content=TEXT))
+    read: list[Any] = []
+
+    @one.tool
+    async def execute(tools: list[str], ctx: Context) -> ToolResult:
+        """Call tools."""
+        read[:] = [await ctx.fastmcp.call_tool(name) for name in tools]
+        return ToolResult(content=read[-1].content)
+
+    async def call(*tools: str) -> str:
+        async with Client(one) as client:
+            result = await client.call_tool("execute", {"tools": tools})
+            return str(result.content[0].text)
+
+    assert asyncio.run(call("rows", "rows")) == SHORT
+    assert [result.content[0].text for result in read] == [TEXT, TEXT]
+    assert read[0].structured_content == {"result": ROWS}
+    # What is passed on from a file is a file.
+    assert asyncio.run(call("rows", "read_file")) == TEXT
+    assert [(record.tool, record.reason) for record in records] == [
+        ("execute", ""),
+        ("execute", "excluded"),
+    ]
 
 
 def test_a_tool_that_raises_still_raises() -> None:

@@ -131,6 +131,44 @@ def test_errors_and_commands_stay_as_they_are() -> None:
     assert run("moves").content == TEXT
 
 
+@tool
+def several() -> list[Any]:
+    """Update the state, and return a message."""
+    return [Command(update={}), ToolMessage(TEXT, tool_call_id="c1")]
+
+
+def test_a_message_among_commands_is_shrunk() -> None:
+    model = Model(messages=iter([called("several"), AIMessage("done")]))
+    agent = create_agent(model, [several], middleware=[CompactToolResults()])
+    messages = agent.invoke({"messages": [HumanMessage("go")]})["messages"]
+    assert [one.content for one in messages if isinstance(one, ToolMessage)] == [SHORT]
+
+
+PROGRAM = {"caller": {"type": "code_execution_20250825", "tool_id": "s1"}}
+DIRECT = {"caller": {"type": "direct"}}
+
+
+@pytest.mark.parametrize(
+    ("block", "content"),
+    [
+        ({"type": "tool_use", "id": "c1", **PROGRAM}, TEXT),
+        ({"type": "tool_call", "id": "c1", "extras": PROGRAM}, TEXT),
+        ({"type": "function_call", "id": "f1", "call_id": "c1", "caller": {"type": "program"}}, TEXT),
+        ({"type": "tool_use", "id": "c2", **PROGRAM}, SHORT),
+        ({"type": "tool_use", "id": "c1", **DIRECT}, SHORT),
+        ({"type": "tool_use", "id": "c1"}, SHORT),
+    ],
+)
+def test_what_a_program_of_the_model_reads_stays_as_it_is(
+    block: dict[str, Any], content: str
+) -> None:
+    call = called("list_rows").model_copy(update={"content": ["go", block]})
+    model = Model(messages=iter([call, AIMessage("done")]), disable_streaming=True)
+    agent = create_agent(model, TOOLS, middleware=[CompactToolResults()])
+    messages = agent.invoke({"messages": [HumanMessage("go")]})["messages"]
+    assert next(one for one in messages if isinstance(one, ToolMessage)).content == content
+
+
 def test_a_result_for_the_user_stays_as_it_is() -> None:
     for_user = tool("report", description="Say a text.", return_direct=True)(lambda: TEXT)
     agent = create_agent(

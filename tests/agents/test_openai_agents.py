@@ -106,6 +106,26 @@ def test_damaged_items_pass() -> None:
     assert filtered(items) == [items[0], {**items[1], "output": SHORT}]
 
 
+def test_what_a_program_of_the_model_reads_stays_as_it_is() -> None:
+    caller = {"type": "program", "caller_id": "p1"}
+    for items in (
+        [{**call("rows"), "caller": caller}, output(TEXT)],
+        [call("rows"), {**output(TEXT), "caller": caller}],
+        [{**output(TEXT), "caller": caller}],
+    ):
+        assert filtered(items) == items
+    direct = {**call("rows"), "caller": {"type": "direct"}}
+    assert filtered([direct, output(TEXT)]) == [direct, output(SHORT)]
+
+
+def test_calls_that_are_objects_of_the_sdk_are_seen() -> None:
+    for name, arguments in (("read_file", "{}"), ("show", '{"path": "a.json"}')):
+        made = ResponseFunctionToolCall(
+            arguments=arguments, call_id="c1", name=name, type="function_call"
+        )
+        assert filtered([made, output(TEXT)]) == [made, output(TEXT)]
+
+
 def test_another_filter_comes_first() -> None:
     def last(data: Any) -> Any:
         return ModelInputData(input=data.model_data.input[-1:], instructions="be brief")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .._chat import each_part
-from .._tools import ToolShrinker
+from .._tools import ToolShrinker, called_by_program, member
 
 try:
     from langchain.agents.middleware import AgentMiddleware
-    from langchain_core.messages import ToolMessage
+    from langchain_core.messages import AIMessage, ToolMessage
 except ImportError as error:
     message = "compactwire.adapters.langchain needs LangChain: pip install 'langchain>=1.4'"
     raise ImportError(message, name=error.name, path=error.path) from error
@@ -61,16 +61,33 @@ class CompactToolResults(AgentMiddleware):
         return self._shrunk(request, await handler(request))
 
     def _shrunk(self, request: Any, result: Any) -> Any:
+        if isinstance(result, list):  # A tool may return messages and commands.
+            return [self._shrunk(request, one) for one in result]
         if not isinstance(result, ToolMessage) or result.status == "error":
             return result
         # No model sees it: it is the answer for the user.
         if getattr(request.tool, "return_direct", False):
             return result
         call = request.tool_call
+        name, kept = call["name"], self._tools.kept(call["name"], call["args"])
+        reason = "program" if _called_by_program(request) else kept
 
         def shorten(text: str) -> str:
-            return self._tools.text(call["name"], call["args"], text)
+            return self._tools.text_unless(reason, name, text)
 
         content = result.content
         new = shorten(content) if isinstance(content, str) else each_part(content, "text", shorten)
         return result if new is content else result.model_copy(update={"content": new})
+
+
+def _called_by_program(request: Any) -> bool:
+    """Whether a program made the call. Only the blocks of the message with the call tell."""
+    state, call = getattr(request, "state", None), request.tool_call.get("id")
+    messages = state if isinstance(state, list) else member(state, "messages")
+    for message in reversed(messages) if isinstance(messages, list) else ():
+        if isinstance(message, AIMessage) and isinstance(message.content, list):
+            for block in message.content:
+                if call is not None and call in (member(block, "id"), member(block, "call_id")):
+                    # The standard blocks of LangChain keep what is special to a provider apart.
+                    return called_by_program(block) or called_by_program(member(block, "extras"))
+    return False

@@ -6,7 +6,7 @@ import functools
 import inspect
 
 from .._chat import each_part
-from .._tools import ConversationShrinker, ToolShrinker, parsed
+from .._tools import ConversationShrinker, ToolShrinker, called_by_program, member, parsed
 
 try:
     from agents.run import ModelInputData
@@ -81,18 +81,17 @@ def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -
     answered = max((at for at, item in enumerate(items) if _is_answer(item)), default=-1)
     done = []
     for at, item in enumerate(items):
-        kind = item.get("type") if isinstance(item, dict) else None
+        kind = member(item, "type")
         if kind == "function_call":
             # A damaged session can hold values of other types.
-            name = str(item.get("name", ""))
-            calls[str(item.get("call_id"))] = (
-                tools.kept(name, parsed(item.get("arguments"))),
-                name,
-            )
-        elif kind == "function_call_output":
+            name = str(member(item, "name") or "")
+            reason = tools.kept(name, parsed(member(item, "arguments")))
+            calls[str(member(item, "call_id"))] = (_program(item) or reason, name)
+        elif kind == "function_call_output" and isinstance(item, dict):
             # The call is missing if the service keeps the earlier turns.
             call = str(item.get("call_id"))
             reason, name = calls.get(call) or (tools.kept("", None), "")
+            reason = _program(item) or reason
             new = at > answered
             item = _output(item, functools.partial(texts.text, call, reason, name, new=new))
         done.append(item)
@@ -101,9 +100,14 @@ def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -
 
 def _is_answer(item: Any) -> bool:
     """Whether the model wrote this item."""
-    return isinstance(item, dict) and (
-        item.get("role") == "assistant" or item.get("type") in ("function_call", "reasoning")
+    return member(item, "role") == "assistant" or member(item, "type") in (
+        "function_call",
+        "reasoning",
     )
+
+
+def _program(item: Any) -> str:
+    return "program" if called_by_program(item) else ""
 
 
 def _output(item: dict[str, Any], shorten: Callable[[str], str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextvars import ContextVar
 
 from ._project import Projector
 from ._readers import EVERYBODY, MODEL, has_interface, roles
@@ -71,15 +72,27 @@ class CompactMiddleware(Middleware):
         self._projector = Projector(
             "fastmcp", structured=structured, definitions=definitions, **options
         )
+        # In a call: why the results of the calls that its tool makes stay as they are.
+        self._inner: ContextVar[list[str] | None] = ContextVar("compactwire_inner", default=None)
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         """Shrink the result of a call."""
-        result = await call_next(context)
+        outer = self._inner.get()
+        if outer is not None:
+            # The code of a tool, or of a model in a sandbox, reads this result.
+            result = await call_next(context)
+            outer.append(await self._kept(context))
+            return result
+        inner: list[str] = []
+        token = self._inner.set(inner)
+        try:
+            result = await call_next(context)
+        finally:
+            self._inner.reset(token)
         # A subclass asks for input or is a task.
         if type(result) is not ToolResult:
             return result
-        tool, arguments = context.message.name, context.message.arguments
-        blocks = result.content
+        tool, blocks = context.message.name, result.content
         readers = [roles(_plain(block.annotations)) for block in blocks if block.type == "text"]
         texts = [
             block.text
@@ -90,8 +103,10 @@ class CompactMiddleware(Middleware):
         if result.is_error:
             self._projector.error(tool, texts)
             return result
-        kept, stays = self._projector.kept(tool, arguments), ""
-        if has_interface(result.meta) or await _has_interface(context, tool):
+        kept, stays = await self._kept(context), ""
+        # A tool that passes on what others return, such as those that search for tools.
+        kept = kept or next(filter(None, inner), "")
+        if kept == "app" or has_interface(result.meta):
             kept = stays = "app"
         elif any(found != EVERYBODY for found in readers):
             stays = "audience"
@@ -100,6 +115,13 @@ class CompactMiddleware(Middleware):
         if sum(map(len, filter(None, (*texts, structured)))) < _LONG:
             return _changed(result, self._projector.result(*work))
         return _changed(result, await anyio.to_thread.run_sync(self._projector.result, *work))
+
+    async def _kept(self, context: Any) -> str:
+        """Why the texts of this call are left as they are, as far as the call tells."""
+        call = context.message
+        if await _has_interface(context, call.name):
+            return "app"
+        return self._projector.kept(call.name, call.arguments)
 
     async def on_list_tools(self, context: Any, call_next: Any) -> Any:
         """Leave out of the definitions what the options say."""
