@@ -110,6 +110,13 @@ def test_images_and_files_stay_as_they_are() -> None:
     assert sent([ROWS, IMAGE])[0].content == [cw.shrink(ROWS).text, IMAGE]
 
 
+def test_a_generator_is_not_read() -> None:
+    rows = iter(ROWS)
+    (made,) = request([ModelRequest([ToolReturnPart("rows", rows, "c1")])])
+    assert made.parts[0].content is rows
+    assert next(rows) == ROWS[0]
+
+
 def test_everything_else_stays_as_it_is() -> None:
     assert sent(7)[0].content == 7
     assert sent(None)[0].content is None

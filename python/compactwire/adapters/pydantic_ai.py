@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 
 from .._tools import ConversationShrinker, ToolShrinker, parsed
 
@@ -102,6 +103,9 @@ class CompactToolResults(AbstractCapability[object]):
 
 def _content(part: Any, shorten: Callable[[str], str]) -> Any:
     """The content of a part, or a text or a list of texts and files in its place."""
+    if isinstance(part.content, Iterator):
+        # It can be read once only; the next request would have another text for it.
+        return part.content
     files = part.files
     try:
         items = part.content_items(mode="str") if files else [part.model_response_str()]
