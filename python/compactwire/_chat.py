@@ -93,6 +93,8 @@ def _message(message: Any, shorten: Callable[[str], str]) -> Any:
     if role == "user":
         return _with(message, "content", each_part(message.get("content"), "tool_result", shorten))
     if kind in ("function_call_output", "custom_tool_call_output"):
+        if called_by_program(message):
+            return message
         return _result(message, "output", shorten)
     return message
 
@@ -123,6 +125,16 @@ def _part(part: Any, kind: str, shorten: Callable[[str], str]) -> Any:
         return _result(part, "content", shorten)
     text = part.get("text")
     return _with(part, "text", shorten(text)) if isinstance(text, str) else part
+
+
+def member(item: object, name: str) -> Any:
+    """A member of an item, which is a dict or an object of an SDK; None if it has none."""
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+
+
+def called_by_program(call: object) -> bool:
+    """Whether a program that the model wrote made this call: it reads the result, no model does."""
+    return member(member(call, "caller"), "type") not in (None, "direct")
 
 
 def _with(old: dict[Any, Any], member: str, value: Any) -> dict[Any, Any]:

@@ -246,16 +246,6 @@ def parsed(arguments: object) -> object:
         return arguments
 
 
-def member(item: object, name: str) -> Any:
-    """A member of an item, which is a dict or an object of an SDK; None if it has none."""
-    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
-
-
-def called_by_program(call: object) -> bool:
-    """Whether a program that the model wrote made this call: it reads the result, no model does."""
-    return member(member(call, "caller"), "type") not in (None, "direct")
-
-
 def patterns(option: str, given: Iterable[str]) -> tuple[str, ...]:
     """The patterns of `include` or `exclude`, checked."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):

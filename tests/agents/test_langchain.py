@@ -153,7 +153,10 @@ DIRECT = {"caller": {"type": "direct"}}
     [
         ({"type": "tool_use", "id": "c1", **PROGRAM}, TEXT),
         ({"type": "tool_call", "id": "c1", "extras": PROGRAM}, TEXT),
-        ({"type": "function_call", "id": "f1", "call_id": "c1", "caller": {"type": "program"}}, TEXT),
+        (
+            {"type": "function_call", "id": "f1", "call_id": "c1", "caller": {"type": "program"}},
+            TEXT,
+        ),
         ({"type": "tool_use", "id": "c2", **PROGRAM}, SHORT),
         ({"type": "tool_use", "id": "c1", **DIRECT}, SHORT),
         ({"type": "tool_use", "id": "c1"}, SHORT),

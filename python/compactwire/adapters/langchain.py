@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._chat import each_part
-from .._tools import ToolShrinker, called_by_program, member
+from .._chat import called_by_program, each_part, member
+from .._tools import ToolShrinker
 
 try:
     from langchain.agents.middleware import AgentMiddleware

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 
-from .._chat import each_part
-from .._tools import ConversationShrinker, ToolShrinker, called_by_program, member, parsed
+from .._chat import called_by_program, each_part, member
+from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
     from agents.run import ModelInputData
