@@ -28,6 +28,7 @@ from agents import (
     ToolOutputImage,
     ToolOutputText,
     Usage,
+    UserError,
     function_tool,
 )
 from agents.run import ModelInputData
@@ -137,6 +138,16 @@ def test_another_filter_comes_first() -> None:
         assert filtered([call("rows"), output(TEXT)], inner) == [output(SHORT)]
     with pytest.raises(TypeError, match="inner must be callable"):
         compact_input(1)  # type: ignore[arg-type]  # The error is tested.
+
+
+def test_the_sdk_judges_what_another_filter_returns() -> None:
+    data = SimpleNamespace(model_data=ModelInputData(input=[], instructions=None))
+    for made in (None, [], ModelInputData(input="go", instructions=None)):  # type: ignore[arg-type]
+        assert asyncio.run(compact_input(lambda _, made=made: made)(data)) is made
+    agent = Agent(name="a", model=Fake(calls=0))
+    config = RunConfig(call_model_input_filter=compact_input(lambda _: None), tracing_disabled=True)
+    with pytest.raises(UserError, match="must return a ModelInputData"):
+        asyncio.run(Runner.run(agent, "go", run_config=config))
 
 
 ITEMS = st.one_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 
@@ -70,8 +71,9 @@ def compact_input(
         model_data = data.model_data if inner is None else inner(data)
         if inspect.isawaitable(model_data):
             model_data = await model_data
-        items = _items(model_data.input, tools, texts)
-        return ModelInputData(input=items, instructions=model_data.instructions)
+        if not isinstance(model_data, ModelInputData) or not isinstance(model_data.input, list):
+            return model_data  # The SDK says what is wrong with it.
+        return dataclasses.replace(model_data, input=_items(model_data.input, tools, texts))
 
     return compact
 
