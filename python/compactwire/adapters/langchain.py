@@ -85,9 +85,12 @@ def _called_by_program(request: Any) -> bool:
     state, call = getattr(request, "state", None), request.tool_call.get("id")
     messages = state if isinstance(state, list) else member(state, "messages")
     for message in reversed(messages) if isinstance(messages, list) else ():
-        if isinstance(message, AIMessage) and isinstance(message.content, list):
-            for block in message.content:
-                if call is not None and call in (member(block, "id"), member(block, "call_id")):
-                    # The standard blocks of LangChain keep what is special to a provider apart.
-                    return called_by_program(block) or called_by_program(member(block, "extras"))
+        if isinstance(message, AIMessage) and any(one["id"] == call for one in message.tool_calls):
+            blocks = message.content if isinstance(message.content, list) else []
+            # The standard blocks of LangChain keep what is special to a provider apart.
+            return any(
+                called_by_program(block) or called_by_program(member(block, "extras"))
+                for block in blocks
+                if call in (member(block, "id"), member(block, "call_id"))
+            )
     return False
