@@ -98,6 +98,17 @@ def test_lines_that_are_no_messages_are_passed_over() -> None:
     ]
 
 
+def test_odd_messages_do_not_fill_the_standard_error() -> None:
+    """A host that does not read it would get no more answers."""
+    odd = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+    code, answers, error = served(lines(*BEGIN) + lines(odd) * 2_000 + lines(call(1, text="a")))
+    assert code == 0
+    assert set(answers) == {0, 1}
+    said = error.splitlines()
+    assert len(said) == 10
+    assert all(line.startswith("compactwire: the MCP SDK says: dropped ") for line in said)
+
+
 UNREADABLE = [
     b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x","arguments":"\\ud800"}}',
     b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"a":"\xff"}}',

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import logging
 import os
 import queue
 import signal
@@ -20,7 +21,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from .._core import __version__
-from .._texts import one_line
+from .._texts import one_line, short_line
 from ._definitions import ToolError
 from ._folder import nothing_unfinished
 from ._host import STDIN, STDOUT, TooLongError, hung_up, lines, prepare, write
@@ -102,7 +103,37 @@ def serve_stdio(roots: Roots, warn: Callable[[str], object]) -> int:
     warn
         Called with a line of text about what went wrong, also from other threads.
     """
-    return asyncio.run(_Connection(warn).run(make_server(roots)))
+    with _sdk_warnings(warn):
+        return asyncio.run(_Connection(warn).run(make_server(roots)))
+
+
+class _Warner(logging.Handler):
+    """Passes on what the SDK logs, without the traceback, which may have texts of the host."""
+
+    def __init__(self, warn: Callable[[str], object]) -> None:
+        super().__init__(logging.WARNING)
+        self._warn = warn
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._warn(f"the MCP SDK says: {short_line(record.getMessage())}")
+
+
+@contextlib.contextmanager
+def _sdk_warnings(warn: Callable[[str], object]) -> Iterator[None]:
+    """What the SDK logs goes through `warn`.
+
+    It logs in the event loop, a line for each odd message of the host: standard error that the host
+    does not read would be full some day, and then nothing would be answered.
+    """
+    logger, handler = logging.getLogger("mcp"), _Warner(warn)
+    before = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
 
 
 @contextlib.contextmanager
