@@ -30,6 +30,10 @@ __all__ = ["CompactMiddleware"]
 # Characters of text from which the work leaves the event loop, which other calls wait for.
 _LONG = 1 << 15
 
+# The middlewares around this call, by identity, each with the reasons why the results of the calls
+# that its tool makes stay as they are.
+_running: ContextVar[dict[int, list[str]]] = ContextVar("compactwire_running")
+
 
 class CompactMiddleware(Middleware):
     """A middleware of FastMCP servers that shrinks the results of their tools.
@@ -72,23 +76,22 @@ class CompactMiddleware(Middleware):
         self._projector = Projector(
             "fastmcp", structured=structured, definitions=definitions, **options
         )
-        # In a call: why the results of the calls that its tool makes stay as they are.
-        self._inner: ContextVar[list[str] | None] = ContextVar("compactwire_inner", default=None)
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         """Shrink the result of a call."""
-        outer = self._inner.get()
+        running = _running.get({})
+        outer = running.get(id(self))
         if outer is not None:
             # The code of a tool, or of a model in a sandbox, reads this result.
             result = await call_next(context)
             outer.append(await self._kept(context))
             return result
         inner: list[str] = []
-        token = self._inner.set(inner)
+        token = _running.set({**running, id(self): inner})
         try:
             result = await call_next(context)
         finally:
-            self._inner.reset(token)
+            _running.reset(token)
         # A subclass asks for input or is a task.
         if type(result) is not ToolResult:
             return result
