@@ -60,6 +60,11 @@ VERBATIM = (
     "[Oo]pen",
     "[Vv]iew",
     "cat",
+    # Hosts put the name of a server before that of its tool.
+    "*__[Rr]ead",
+    "*__[Oo]pen",
+    "*__[Vv]iew",
+    "*__cat",
     "*[Ff]etch*",
 )
 # The end of the name of a JSON file, anywhere in an argument: `cat a.json | head`, `a.json?raw=1`.

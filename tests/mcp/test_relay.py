@@ -153,6 +153,7 @@ def test_files_and_excluded_tools_pass() -> None:
     [
         "read_text_file",
         "readFile",
+        "mcp__files__read",
         "Read",
         "get_file_contents",
         "getFile",
