@@ -110,6 +110,15 @@ def _edges_from_store(symbols: Iterable[Any], store: Store, *, skip: bool) -> li
     return edges
 
 
+_TABLES = """
+CREATE TABLE IF NOT EXISTS nodes (
+    node_hash TEXT PRIMARY KEY, qualified_name TEXT NOT NULL, kind TEXT NOT NULL,
+    signature TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS edges (
+    source_hash TEXT NOT NULL, target_hash TEXT NOT NULL, edge_type TEXT NOT NULL,
+    PRIMARY KEY (source_hash, target_hash, edge_type)) WITHOUT ROWID;
+"""
+
 # A symbol of a store, and an outgoing edge of a symbol.
 Node = namedtuple("Node", ["node_hash", "qualified_name", "kind", "signature"])
 StoredEdge = namedtuple("StoredEdge", ["target_hash", "edge_type"])
@@ -136,16 +145,11 @@ class SQLiteStore:
             self._database = sqlite3.connect(path)
         except UnicodeEncodeError as error:
             raise OptionError(f"path: {surrogate(error)}", option="path") from None
-        self._database.executescript(
-            """
-            CREATE TABLE IF NOT EXISTS nodes (
-                node_hash TEXT PRIMARY KEY, qualified_name TEXT NOT NULL, kind TEXT NOT NULL,
-                signature TEXT NOT NULL);
-            CREATE TABLE IF NOT EXISTS edges (
-                source_hash TEXT NOT NULL, target_hash TEXT NOT NULL, edge_type TEXT NOT NULL,
-                PRIMARY KEY (source_hash, target_hash, edge_type)) WITHOUT ROWID;
-            """
-        )
+        try:
+            self._database.executescript(_TABLES)
+        except BaseException:
+            self._database.close()
+            raise
 
     def add_node(self, qualified_name: str, kind: str, signature: str = "") -> Node:
         """Add a symbol, or change its signature.

@@ -316,15 +316,11 @@ def test_a_hundred_thousand_symbols_round_trip() -> None:
 
 def block(names: str, **members: object) -> SimpleNamespace:
     parts = SimpleNamespace(blast_radius=0.1, confidence=0.2, recency=0.3, distance=0.4, extra=1)
+    with gcf.SQLiteStore() as store:
+        nodes = [store.add_node(name, "function", "def f()") for name in names]
     symbols = [
-        SimpleNamespace(
-            node=gcf.SQLiteStore().add_node(name, "function", "def f()"),
-            score=0.5,
-            provenance="lsp",
-            distance=1,
-            components=parts,
-        )
-        for name in names
+        SimpleNamespace(node=node, score=0.5, provenance="lsp", distance=1, components=parts)
+        for node in nodes
     ]
     return SimpleNamespace(tokens_used=1, token_budget=2, symbols=symbols, **members)
 
