@@ -620,11 +620,16 @@ def many_streamed(names: list[str]) -> None:
 
 
 def many_symbols(names: list[str]) -> object:
-    return [(gcf.Symbol(name, "function", provenance="x"), gcf.Edge(name, name, "calls")) for name in names]
+    return [
+        (gcf.Symbol(name, "function", provenance="x"), gcf.Edge(name, name, "calls"))
+        for name in names
+    ]
 
 
 def many_payloads(count: int) -> list[gcf.Payload]:
-    return [gcf.Payload(symbols=[gcf.Symbol(f"n{n}", "type", provenance="x")]) for n in range(count)]
+    return [
+        gcf.Payload(symbols=[gcf.Symbol(f"n{n}", "type", provenance="x")]) for n in range(count)
+    ]
 
 
 def one_session(payloads: list[gcf.Payload]) -> None:
