@@ -202,6 +202,25 @@ def test_a_connection_is_used_again_after_an_acceptance_without_content(start: S
     assert server.connections == 1
 
 
+@pytest.mark.parametrize("identity", [2.0, 100.0, 1.5, -0.0])
+def test_an_id_that_is_written_as_a_float_is_answered(start: Start, identity: float) -> None:
+    def answer(request: Request) -> None:
+        if request.method == "GET":
+            request.stream(answered(int(identity) if identity.is_integer() else identity))
+        elif request.message["method"] == "broken":
+            request.stream("id: a\nretry: 100\ndata:\n\n")
+        else:
+            request.reply(status=500)
+        request.close()
+
+    relay, server = start(answer)
+    error = relay.ask("x", identity)
+    assert (repr(error["id"]), error["error"]["data"]) == (repr(identity), {"status": 500})
+    assert relay.ask("broken", identity)["result"] == {}
+    assert [one.headers["last-event-id"] for one in server.sent("GET")] == ["a"]
+    assert relay.end() == (0, b"", "")
+
+
 def test_a_server_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

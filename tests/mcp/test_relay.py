@@ -119,9 +119,25 @@ def test_answers_of_other_methods_and_unknown_ids_pass() -> None:
     assert one.answered(text(), "1") != text()
     # The second answer to a request, and ids that the protocol does not have.
     assert one.answered(text(), "1") == text()
-    for identity in (True, None, 1.0, [1]):
+    for identity in (True, None, float("inf"), [1]):
         one.ask("tools/call", identity, name="rows")
         assert one.answered(text(), identity) == text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"), [("2.0", "2"), ("1e2", "100"), ("2", "2.0"), ("1.5", "15E-1")]
+)
+def test_an_id_that_is_written_as_a_float_is_an_id(asked: str, answered: str) -> None:
+    one = Connection()
+    request = f'{{"id":{asked},"method":"tools/call","params":{{"name":"rows"}}}}'
+    one.relay.from_host(request.encode())
+    line = f'{{"id":{answered},"result":{json.dumps(text())}}}'
+    sent = one.relay.from_server(line.encode())
+    assert sent is not None
+    assert json.loads(sent)["result"] == text(SHORT)
+    one.relay.from_host(request.encode())
+    (error,) = one.relay.unanswered("", None)
+    assert repr(json.loads(error)["id"]) == repr(json.loads(asked))
 
 
 def test_a_request_of_the_server_is_not_an_answer() -> None:

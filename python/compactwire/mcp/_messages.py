@@ -6,6 +6,7 @@ Source: JSON-RPC 2.0, with the ids that the Model Context Protocol allows.
 from __future__ import annotations
 
 import json
+import math
 
 from ._outline import outline
 from ._spans import Edit, apply, members, skip_space
@@ -44,8 +45,15 @@ def each(message: object) -> list[dict[str, Any]]:
 
 
 def id_key(identity: object) -> Key | None:
-    """1 and "1" are two ids; None if the protocol does not allow this one, as True."""
-    return (type(identity), identity) if type(identity) in (int, str) else None
+    """1 and "1" are two ids; None if JSON-RPC does not allow this one, as True.
+
+    2 and 2.0 are one: where all numbers are doubles, a server writes 2 for the 2.0 of a host. The
+    key has the id as it was given.
+    """
+    if type(identity) is str:
+        return str, identity
+    is_number = type(identity) is int or (type(identity) is float and math.isfinite(identity))
+    return (float, identity) if is_number else None
 
 
 def is_error(message: Any) -> bool:

@@ -97,6 +97,8 @@ class Relay:
             if isinstance(tool, str):
                 call = _Call(method, tool, self._projector.kept(tool, params.get("arguments")))
         with self._lock:
+            # An id that is used again counts as the newest, and as it is written now.
+            self._pending.pop(key, None)
             self._pending[key] = call
             if len(self._pending) > _MAX_PENDING:
                 del self._pending[next(iter(self._pending))]
