@@ -335,11 +335,30 @@ def test_an_id_that_is_a_lone_surrogate_is_answered() -> None:
     assert json.loads(line)["id"] == "\ud800"
 
 
-@pytest.mark.parametrize("line", [b"Listening on 3000\n", b"{\n", b"\xff\n", b"17\n", b'"x"\n'])
+NO_MESSAGES = [
+    "17",
+    '"x"',
+    "{}",
+    "[]",
+    "[1]",
+    "[{}, []]",
+    '{"id": 1}',
+    '{"result": {}}',
+    '{"jsonrpc": "2.0", "id": 1, "params": {}}',
+    '{"error": "unauthorized"}',
+]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"Listening on 3000\n", b"{\n", b"\xff\n", *(f"{one}\n".encode() for one in NO_MESSAGES)],
+)
 def test_a_line_that_is_no_message_is_dropped_with_a_warning(line: bytes) -> None:
     one = Connection()
+    one.ask("tools/call", name="rows")
     assert one.relay.from_server(line) is None
     assert len(one.warnings) == 1
+    assert one.answered(text()) == text(SHORT)  # The request is still open.
 
 
 def test_an_empty_line_is_dropped_without_a_warning() -> None:

@@ -27,7 +27,7 @@ from ._http_exchange import Exchange, cancelled_id
 from ._http_headers import version_of
 from ._http_notifications import Notifications
 from ._http_session import EVENTS, JSON, Session, SessionEndedError
-from ._messages import each, id_key, is_error, is_utf8, read_message, with_id
+from ._messages import each, id_key, is_answer, is_error, is_utf8, read_message, with_id
 from ._relay import MAX_READ
 
 TYPE_CHECKING = False
@@ -390,7 +390,7 @@ class Link:
         message, whole = read_message(text, MAX_READ)
         if message is None and (b"\n" in text or not whole):
             # Without the break, which may be in a string, another message might pass.
-            self._complain("sent a message that is not JSON; it was dropped")
+            self._complain("sent an event that is not a JSON-RPC message; it was dropped")
             return
         line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
         if exchange is not None and not whole and isinstance(message, list):
@@ -398,7 +398,7 @@ class Link:
         with self._to_host:
             for one in each(message):
                 key = id_key(one.get("id"))
-                asked = self._answered(key) if "method" not in one else None
+                asked = self._answered(key) if is_answer(one) else None
                 for request in each(asked.message) if asked is not None else ():
                     if id_key(request.get("id")) == key:
                         self._session.headers.note_result(request.get("method"), one.get("result"))

@@ -15,16 +15,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Key", "each", "id_key", "is_error", "is_utf8", "read_message", "with_id"]
+__all__ = [
+    "Key",
+    "each",
+    "id_key",
+    "is_answer",
+    "is_error",
+    "is_message",
+    "is_utf8",
+    "read_message",
+    "with_id",
+]
 
 Key = tuple[type, object]
 
 
 def read_message(text: bytes, limit: int | None = None) -> tuple[Any, bool]:
-    """The message, or None if the text is not one; and True.
+    """The message or batch, or None if the text is neither; and True.
 
     If the message has more bytes than the limit, or Python cannot read its JSON: what its outline
-    tells, and False.
+    tells, and False. The outline of a batch does not tell whether there are messages in it.
     """
     if limit is None or len(text) <= limit:
         try:
@@ -34,8 +44,26 @@ def read_message(text: bytes, limit: int | None = None) -> tuple[Any, bool]:
         except (ValueError, RecursionError, MemoryError):
             pass  # An int of 4,300 digits, or nested too deeply.
         else:
-            return message if isinstance(message, dict | list) else None, True
-    return outline(text), False
+            return message if is_message(message) else None, True
+    found = outline(text)
+    return found if isinstance(found, list) or is_message(found) else None, False
+
+
+def is_message(value: object) -> bool:
+    """Whether a value is a JSON-RPC message, or a batch with one at least.
+
+    A host can do nothing with another value, and some hosts end the connection: it would answer no
+    request. What else a message must have is for the host to judge.
+    """
+    return any("method" in one or is_answer(one) for one in each(value))
+
+
+def is_answer(message: dict[str, Any]) -> bool:
+    """Whether the message answers a request, or tells that one could not be read."""
+    if "method" in message:
+        return False
+    answers = "id" in message and ("result" in message or "error" in message)
+    return answers or isinstance(message.get("error"), dict)
 
 
 def each(message: object) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import json
 import threading
 from dataclasses import dataclass
 
-from ._messages import each, id_key
+from ._messages import each, id_key, is_answer, is_message
 from ._readers import EVERYBODY, MODEL, has_interface, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
@@ -121,7 +121,7 @@ class Relay:
         except (ValueError, RecursionError, MemoryError):
             # Python reads no int of 4,300 digits, and nothing that is nested too deeply.
             return line
-        if not isinstance(message, dict | list):
+        if not is_message(message):
             self._warn("the server sent a line that is not a JSON-RPC message; it was dropped")
             return None
         answered = list(self._answered(message))
@@ -153,7 +153,7 @@ class Relay:
         """For each message of the line, the request that it answers with a result of tools."""
         for one in message if isinstance(message, list) else (message,):
             call = None
-            answers = isinstance(one, dict) and "method" not in one
+            answers = isinstance(one, dict) and is_answer(one)
             key = id_key(one.get("id")) if answers else None
             if key is not None:
                 with self._lock:
