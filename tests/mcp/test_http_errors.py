@@ -112,6 +112,9 @@ def test_an_invalid_answer_is_an_error(
     assert (code, out, SECRET in err) == (0, b"", False)
 
 
+NO_HTTP = "sent an answer that is not valid HTTP (HTTPException)"
+
+
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
@@ -121,6 +124,18 @@ def test_an_invalid_answer_is_an_error(
         ("HTTP/1.1 103 x\r\n\r\n" * 200, "sent an answer that is not valid HTTP"),
         ("HTTP/1.1 200 OK\r\n" + "X: y\r\n" * 500 + "\r\n", "not valid HTTP"),
         ("HTTP/1.1 200 OK\r\nX: " + "y" * 100_000, "not valid HTTP"),
+        *(
+            (f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{header}\r\n\r\n{{}}", NO_HTTP)
+            for header in (
+                "Content-Length: +2",
+                "Content-Length: 0_2",
+                "Content-Length: -2",
+                "Content-Length: 2, 2",
+                "Content-Length: 2\r\nContent-Length: 3",
+                "Content-Length: " + "9" * 5_000,
+                "Content-Length: 2\r\nTransfer-Encoding: gzip, chunked",
+            )
+        ),
         (
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{}",
             "sent an incomplete answer",
@@ -154,6 +169,18 @@ def test_a_broken_connection_is_an_error(start: Start, sent: str, said: str) -> 
     assert said in relay.error()
     assert "result" in relay.ask("x", "after")
     assert relay.end() == (0, b"", "")
+
+
+def test_leading_zeros_of_a_length_do_not_count(start: Start) -> None:
+    def answer(request: Request) -> None:
+        body = '{"id": 1, "result": {}}'
+        kind = "Content-Type: application/json\r\n"
+        request.send(f"HTTP/1.1 200 OK\r\n{kind}Content-Length: 00{len(body)} \r\n\r\n{body}")
+
+    relay, server = start(answer)
+    for _ in range(2):
+        assert relay.ask("x") == {"id": 1, "result": {}}
+    assert server.connections == 1
 
 
 CHUNKED = "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -15,6 +15,7 @@ import contextlib
 import http
 import http.client
 import os
+import re
 import select
 import socket
 import ssl
@@ -45,6 +46,8 @@ _CHUNK = 1 << 16
 _CONNECT_SECONDS = 30.0
 _MAX_REDIRECTS = 5
 _MAX_INTERIM = 100
+# Leading zeros do not count (RFC 9110, section 8.6).
+_LENGTH = re.compile(r"0*[0-9]{1,18}[ \t]*")
 
 
 # Servers often end a connection that was idle for five seconds; a request may then be lost.
@@ -105,7 +108,18 @@ class Interrupt:
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer, without the interim answers (1xx) before it."""
+    """An answer, without the interim answers (1xx) before it, whose end is certain."""
+
+    def begin(self) -> None:
+        super().begin()
+        # `http.client` takes 6_090 and +6090 for 6090, the first of several lengths, and a coding
+        # that it does not know for none: a program in between might see another end.
+        lengths = self.headers.get_all("Content-Length", [])
+        codings = self.headers.get_all("Transfer-Encoding", [])
+        if not all(_LENGTH.fullmatch(one) for one in lengths) or len(set(map(int, lengths))) > 1:
+            raise http.client.HTTPException("invalid Content-Length")
+        if [one.lower() for one in codings] not in ([], ["chunked"]):
+            raise http.client.HTTPException("unknown Transfer-Encoding")
 
     def _read_status(self) -> tuple[str, int, str]:
         for _ in range(_MAX_INTERIM):
