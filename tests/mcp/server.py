@@ -57,6 +57,9 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
         send("17")
         sys.stdout.buffer.write(b"\xff\xfe\n")
         answer(identity, text("after the noise"))
+    elif name == "mark":
+        sys.stdout.write("\ufeff")
+        answer(identity, text("after the mark"))
     elif name == "long":
         while True:
             sys.stdout.write("x" * 65536)
@@ -85,6 +88,8 @@ time.sleep(60)
 
 def main() -> None:
     for line in sys.stdin:
+        if not line.strip():
+            continue
         message = json.loads(line)
         if "id" not in message:
             send(json.dumps({"jsonrpc": "2.0", "method": "notifications/seen", "params": message}))

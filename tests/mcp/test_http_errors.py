@@ -171,6 +171,17 @@ def test_a_broken_connection_is_an_error(start: Start, sent: str, said: str) -> 
     assert relay.end() == (0, b"", "")
 
 
+def test_a_byte_order_mark_is_left_out(start: Start) -> None:
+    def answer(request: Request) -> None:
+        request.reply(b'\xef\xbb\xbf{"id": 1, "result": {}}')
+
+    relay, server = start(answer)
+    assert relay.process.stdin is not None
+    relay.process.stdin.write(b"\xef\xbb\xbf")
+    assert relay.ask("x") == {"id": 1, "result": {}}
+    assert server.requests[0].body.startswith(b"{")
+
+
 def test_leading_zeros_of_a_length_do_not_count(start: Start) -> None:
     def answer(request: Request) -> None:
         body = '{"id": 1, "result": {}}'

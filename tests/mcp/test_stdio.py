@@ -148,6 +148,21 @@ def test_lines_that_are_no_messages_are_reported(host: Host) -> None:
     assert all(line.startswith("compactwire: the server sent a line") for line in err.splitlines())
 
 
+def test_ends_of_lines_may_be_odd(host: Host) -> None:
+    lines = [b"", b"\r", b'{"id": 1, "method": "x"}\r', b" ", b'{"id": 2, "method": "x"}']
+    assert host.process.stdin is not None
+    host.process.stdin.write(b"\xef\xbb\xbf" + b"\n".join(lines))
+    status, out, err = host.end()
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [1, 2]
+    assert (status, err) == (0, "")
+
+
+def test_a_byte_order_mark_of_the_server_is_left_out(host: Host) -> None:
+    host.call("mark")
+    assert host.line().startswith(b'{"jsonrpc"')
+    assert host.end() == (0, b"", "")
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "status"),
     [

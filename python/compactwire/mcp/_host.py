@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "BOM",
     "GROUPS",
     "STDIN",
     "STDOUT",
@@ -35,6 +36,7 @@ __all__ = [
 
 STDIN, STDOUT = 0, 1
 _CHUNK = 1 << 16
+BOM = b"\xef\xbb\xbf"
 
 _SIGNALS = [
     getattr(signal, name)
@@ -110,13 +112,23 @@ def passed_on(line: bytes) -> bool:
 def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
     """The lines that are read from a descriptor, each with its line break.
 
-    Without a limit of their length, the bytes as they come.
+    A byte order mark before the first one is left out: to most readers, the line would not be
+    JSON. Without a limit of their length, the bytes as they come.
     """
+    if limit is None:
+        while chunk := os.read(descriptor, _CHUNK):
+            yield chunk
+        return
+    found = _lines(descriptor, limit)
+    for first_line in found:
+        yield first_line.removeprefix(BOM)
+        break
+    yield from found
+
+
+def _lines(descriptor: int, limit: int) -> Iterator[bytes]:
     begun = bytearray()
     while chunk := os.read(descriptor, _CHUNK):
-        if limit is None:
-            yield chunk
-            continue
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             if len(begun) + len(part) > limit:

@@ -21,7 +21,7 @@ import threading
 from collections import deque
 
 from .._texts import short_line
-from ._host import End, passed_on
+from ._host import BOM, End, passed_on
 from ._http_client import HttpError
 from ._http_exchange import Exchange, cancelled_id
 from ._http_headers import version_of
@@ -321,7 +321,7 @@ class Link:
 
     def _body(self, exchange: Exchange, answer: Answer) -> None:
         """Pass on an answer that is one JSON text."""
-        text = self._session.body(answer)
+        text = self._session.body(answer).removeprefix(BOM)
         # The host reads UTF-8, and may end at a line that is not.
         message: Any = read_message(text, MAX_READ)[0] if is_utf8(text) else None
         error = is_error(message)
