@@ -378,6 +378,11 @@ class Answer:
             raise HttpError("sent an incomplete answer", passing=True)
         self._whole = True
 
+    def is_over(self) -> bool:
+        """Whether the exchange was ended by another thread, or its time is over."""
+        late = self._deadline is not None and time.monotonic() >= self._deadline
+        return late or self._interrupt.was_set
+
     def end_within(self, seconds: float) -> None:
         """Wait no longer than this for the rest of the body."""
         self._deadline = time.monotonic() + seconds

@@ -321,7 +321,14 @@ class Link:
 
     def _body(self, exchange: Exchange, answer: Answer) -> None:
         """Pass on an answer that is one JSON text."""
-        text = self._session.body(answer).removeprefix(BOM)
+        with self._session.body(answer) as text, self._to_host:
+            self._pass_in_order(self._checked(text, exchange, answer), exchange)
+        if exchange.is_open:
+            raise HttpError("sent an answer with another id", status=answer.status)
+
+    def _checked(self, text: bytes, exchange: Exchange, answer: Answer) -> bytes:
+        """The text of an answer as the host is sent it, if it is a message."""
+        text = text.removeprefix(BOM)
         # The host reads UTF-8, and may end at a line that is not.
         message: Any = read_message(text, MAX_READ)[0] if is_utf8(text) else None
         error = is_error(message)
@@ -338,10 +345,8 @@ class Link:
         refused = error and (message.get("id") is None or answer.status >= 300)
         if refused and len(exchange.left) == 1:
             # The server may have refused the request before it read the id.
-            text = with_id(text, message, next(iter(exchange.left))[1])
-        self._pass(text, exchange)
-        if exchange.is_open:
-            raise HttpError("sent an answer with another id", status=answer.status)
+            return with_id(text, message, next(iter(exchange.left))[1])
+        return text
 
     def _stream(self, exchange: Exchange, answer: Answer) -> None:
         """Pass on the messages of a stream, until it ends.
@@ -383,10 +388,15 @@ class Link:
 
     def _pass_event(self, event: Event, exchange: Exchange | None = None) -> None:
         if event.kind == "message" and event.data.strip():
-            self._pass(event.data, exchange)
+            with self._to_host:
+                self._pass_in_order(event.data, exchange)
 
-    def _pass(self, text: bytes, exchange: Exchange | None) -> None:
-        """Pass on a message, as one line. Outside of strings, JSON may have line breaks."""
+    def _pass_in_order(self, text: bytes, exchange: Exchange | None) -> None:
+        """Pass on a message, as one line. Outside of strings, JSON may have line breaks.
+
+        The caller holds `_to_host`, also because the value made from a message is large: there must
+        be one at a time.
+        """
         message, whole = read_message(text, MAX_READ)
         if message is None and (b"\n" in text or not whole):
             # Without the break, which may be in a string, another message might pass.
@@ -395,14 +405,13 @@ class Link:
         line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
         if exchange is not None and not whole and isinstance(message, list):
             exchange.unsure = True
-        with self._to_host:
-            for one in each(message):
-                key = id_key(one.get("id"))
-                asked = self._answered(key) if is_answer(one) else None
-                for request in each(asked.message) if asked is not None else ():
-                    if id_key(request.get("id")) == key:
-                        self._session.headers.note_result(request.get("method"), one.get("result"))
-            self._to_relay(line)
+        for one in each(message):
+            key = id_key(one.get("id"))
+            asked = self._answered(key) if is_answer(one) else None
+            for request in each(asked.message) if asked is not None else ():
+                if id_key(request.get("id")) == key:
+                    self._session.headers.note_result(request.get("method"), one.get("result"))
+        self._to_relay(line)
 
     def _answered(self, key: Key | None) -> Exchange | None:
         """Mark a request as answered; None if it was before, or no request has this id."""

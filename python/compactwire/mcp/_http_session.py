@@ -6,8 +6,11 @@ Source: the Streamable HTTP transport of the Model Context Protocol, versions 20
 
 from __future__ import annotations
 
+import contextlib
+
 from ._http_client import HttpError, Interrupt
 from ._http_headers import ProtocolHeaders
+from ._http_room import Room
 from ._sse import Events, EventTooLongError
 
 TYPE_CHECKING = False
@@ -35,6 +38,7 @@ class Session:
     def __init__(self, endpoint: Endpoint, max_message: int) -> None:
         self._endpoint = endpoint
         self._max_message = max_message
+        self._room = Room(max_message)
         self.headers = ProtocolHeaders()
 
     def post(
@@ -64,23 +68,33 @@ class Session:
         headers = self.headers.of(None)
         self._endpoint.open("DELETE", headers, None, Interrupt(), timeout=_GRACE_SESSION).close()
 
-    def body(self, answer: Answer) -> bytes:
-        """The content of an answer that is one JSON text."""
+    @contextlib.contextmanager
+    def body(self, answer: Answer) -> Iterator[bytes]:
+        """The content of an answer that is one JSON text, which counts until it is passed on."""
         body = bytearray()
-        for chunk in answer.chunks():
-            body += chunk
-            if len(body) > self._max_message:
-                raise self._too_long()
-        return bytes(body)
+        try:
+            for chunk in answer.chunks():
+                body += chunk
+                if len(body) > self._max_message:
+                    raise self._too_long()
+                self._room.take(answer, len(body), answer.is_over)
+            text = bytes(body)
+            body.clear()
+            yield text
+        finally:
+            self._room.leave(answer)
 
     def events(self, answer: Answer) -> Iterator[Event]:
-        """The events of an answer that is a stream, as they arrive."""
+        """The events of an answer that is a stream, as they arrive; each counts until the next."""
         events = Events(self._max_message)
         try:
             for chunk in answer.chunks():
                 yield from events.feed(chunk)
+                self._room.take(answer, events.size, answer.is_over)
         except EventTooLongError:
             raise self._too_long() from None
+        finally:
+            self._room.leave(answer)
 
     def _too_long(self) -> HttpError:
         return HttpError(f"sent a message of more than {self._max_message:,} bytes")

@@ -59,6 +59,11 @@ class Events:
         self._retry: int | None = None
         self._size = 0
 
+    @property
+    def size(self) -> int:
+        """The bytes that are kept of an event that has not ended."""
+        return self._size + len(self._line)
+
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """The events that end in this part of the stream.
 
@@ -86,7 +91,7 @@ class Events:
         self._grow(rest)
 
     def _grow(self, part: bytes) -> None:
-        if self._size + len(self._line) + len(part) > self._limit:
+        if self.size + len(part) > self._limit:
             raise EventTooLongError
         self._line += part
 

@@ -1,0 +1,59 @@
+"""How many bytes of unfinished messages are kept, whatever the number of streams they come by.
+
+Each stream may keep a little. All that is beyond it comes out of one store. Where the store is used
+up, a stream is not read on until another one is through with its message; the oldest of them never
+waits, so that one always gets on.
+"""
+
+from __future__ import annotations
+
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Room"]
+
+# What each stream may keep is this part of the store: there are up to 81 streams.
+_SHARE = 128
+# Seconds after which a stream that waits looks whether it is still wanted.
+_LOOK = 0.1
+
+
+class Room:
+    """The store, of the size of the longest message. The oldest stream may take as much again."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._share = longest // _SHARE
+        # What streams have out of the store, the oldest first.
+        self._taken: dict[object, int] = {}
+        self._changed = threading.Condition()
+
+    def take(self, stream: object, size: int, is_over: Callable[[], bool]) -> None:
+        """Let the unfinished message of a stream have this size; wait until it may.
+
+        Returns at once where `is_over` tells that the stream is not wanted any more.
+        """
+        more = size - self._share
+        if more <= 0:
+            self.leave(stream)
+            return
+        with self._changed:
+            self._taken.setdefault(stream, 0)
+            while not (self._may_take(stream, more) or is_over()):
+                self._changed.wait(_LOOK)
+            self._taken[stream] = more
+
+    def _may_take(self, stream: object, more: int) -> bool:
+        if next(iter(self._taken)) is stream:
+            return True
+        others = sum(self._taken.values()) - self._taken[stream]
+        return others + more <= self._longest
+
+    def leave(self, stream: object) -> None:
+        """Give back what a stream has taken, whose message was passed on or given up."""
+        with self._changed:
+            if self._taken.pop(stream, None) is not None:
+                self._changed.notify_all()
