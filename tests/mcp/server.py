@@ -36,6 +36,12 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
     elif name == "helper":
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         sys.exit(5)
+    elif name == "detached":
+        send('{"jsonrpc": "2.0", "method": "notifications/last"}')
+        program = [sys.executable, "-c", "import time; time.sleep(60)"]
+        child = subprocess.Popen(program, start_new_session=True)
+        print(child.pid, file=sys.stderr, flush=True)
+        sys.exit(5)
     elif name == "pid":
         answer(identity, text(str(os.getpid())))
     elif name == "exit":

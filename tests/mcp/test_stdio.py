@@ -186,6 +186,17 @@ def test_a_server_that_ends_leaves_no_request_open(
     assert host.end() == (status, b"", "")
 
 
+def test_a_process_that_left_the_group_does_not_delay_the_end(host: Host) -> None:
+    begun = time.monotonic()
+    host.call("detached")
+    assert host.answer()["method"] == "notifications/last"
+    assert host.answer()["error"]["data"] == {"exit_status": 5}
+    assert host.process.wait(20) == 5
+    assert time.monotonic() - begun < 20  # Without it, the last lines have 30 seconds.
+    assert host.process.stderr is not None
+    os.kill(int(host.process.stderr.readline()), signal.SIGKILL)
+
+
 def test_an_endless_message_ends_the_server(tmp_path: Path) -> None:
     host = Host(tmp_path, "--max-message", "1000000")
     host.call("long")

@@ -30,6 +30,7 @@ __all__ = [
     "lines",
     "passed_on",
     "prepare",
+    "readable",
     "signals",
     "write",
 ]
@@ -149,6 +150,15 @@ def hung_up(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(events & select.POLLHUP for _, events in poll.poll(0))
+
+
+def readable(descriptor: int) -> bool:
+    """Whether reading would not wait; True on Windows, where that is not known."""
+    if sys.platform == "win32":
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def write(descriptor: int, data: bytes) -> None:

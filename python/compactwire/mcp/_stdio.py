@@ -31,6 +31,7 @@ from ._host import (
     lines,
     passed_on,
     prepare,
+    readable,
     signals,
     write,
 )
@@ -46,8 +47,9 @@ __all__ = ["relay_stdio"]
 # Seconds that a server has to end after its input was closed, and then after SIGTERM. Hosts wait
 # two seconds after each of these before they kill the relay, which must have ended its server.
 _GRACE, _GRACE_TERMINATED = 1.5, 1.5
-# Seconds for the last lines of a server that has ended to reach the host.
-_LAST_LINES = 30.0
+# Seconds for the last lines of a server that has ended to reach the host, and the silence after
+# which there are no more, though a process that left the server's group keeps its output open.
+_LAST_LINES, _SILENT = 30.0, 0.3
 
 _POLL = 0.02
 
@@ -99,8 +101,7 @@ def relay_stdio(
             end = first(ends)
         finally:
             status = child.end()
-        if end.side != "signal":
-            _join(to_host, ends)
+        passed = end.side != "signal" and _last_lines_passed(child, to_host, ends)
     if status is None:
         warn("the MCP server could not be ended")
         status = 1
@@ -112,7 +113,7 @@ def relay_stdio(
     if end.too_long:
         message = _too_long(end.side, max_message)
         warn(message)
-    if not to_host.is_alive():
+    if passed:
         all(map(passed_on, relay.unanswered(message, {"exit_status": status})))
     if end.side == "host":
         return 1
@@ -130,14 +131,24 @@ def _watch(child: _Child, ends: queue.SimpleQueue[End]) -> None:
     ends.put(End("server"))
 
 
-def _join(thread: threading.Thread, ends: queue.SimpleQueue[End]) -> None:
-    """Wait until the last lines are passed on, or a signal comes."""
-    deadline = time.monotonic() + _LAST_LINES
-    while thread.is_alive() and time.monotonic() < deadline:
+def _last_lines_passed(
+    child: _Child, thread: threading.Thread, ends: queue.SimpleQueue[End]
+) -> bool:
+    """Wait until the last lines are passed on, or a signal comes; whether no more will be."""
+    begun = heard = time.monotonic()
+    while thread.is_alive():
         thread.join(0.05)
+        now = time.monotonic()
+        if not child.is_silent():
+            heard = now
+        elif now - heard > _SILENT:
+            return child.leave()
         with contextlib.suppress(queue.Empty):
             if ends.get_nowait().side == "signal":
-                return
+                return False
+        if now - begun > _LAST_LINES:
+            return False
+    return True
 
 
 class _Child:
@@ -152,6 +163,8 @@ class _Child:
         self.stdout = self._process.stdout.fileno()
         # The descriptor must not be closed while a thread writes to it: its number may be reused.
         self._writing = threading.Lock()
+        self._passing = threading.Lock()
+        self._left = False
 
     def write(self, line: bytes) -> bool:
         """Send a line; False if the server no longer reads."""
@@ -163,6 +176,30 @@ class _Child:
             except OSError:
                 return False
             return True
+
+    def pass_on(self, line: bytes, relay: Relay | Passthrough, *, as_lines: bool) -> bool:
+        """Pass on a line of the server; False if the host no longer reads, or nobody listens."""
+        with self._passing:
+            if self._left:
+                return False
+            passed = relay.from_server(line)
+            if passed is None:
+                return True
+            if as_lines and not passed.endswith(b"\n"):
+                passed += b"\n"  # Errors for open requests may follow.
+            return passed_on(passed)
+
+    def is_silent(self) -> bool:
+        """Whether the server's output has nothing to read, and no line of it is being passed on."""
+        return not self._passing.locked() and not readable(self.stdout)
+
+    def leave(self) -> bool:
+        """Pass on nothing any more; False if a line is being passed on."""
+        if not self._passing.acquire(blocking=False):
+            return False
+        self._left = True
+        self._passing.release()
+        return True
 
     def wait(self) -> None:
         """Wait until the process has ended."""
@@ -285,10 +322,7 @@ def _pump_server(
     end = End("server")
     try:
         for line in lines(child.stdout, limit):
-            passed = relay.from_server(line)
-            if passed is not None and limit is not None and not passed.endswith(b"\n"):
-                passed += b"\n"  # Errors for open requests may follow.
-            if passed is not None and not passed_on(passed):
+            if not child.pass_on(line, relay, as_lines=limit is not None):
                 end = End("host")
                 break
     except TooLongError:
