@@ -47,6 +47,14 @@ def test_the_outline_of_a_message_that_is_nested_deeply(text: bytes, found: Any)
     assert outer == found
 
 
+@pytest.mark.parametrize("said", [r"\\", r"\\\"", r"a\"b", r"\"", "", r"a\\\\", "a" * 100])
+def test_strings_end_where_they_end(said: str) -> None:
+    text = f'{{"a":"{said}","b":[["{said}"]],"c":"{said}"}}'
+    value = json.loads(text)["a"]
+    assert outline(text.encode()) == {"a": value, "b": None, "c": value}
+    assert outline(text.encode()[: -len(said) - 2]) is None
+
+
 def test_the_search_is_bounded() -> None:
     assert outline(b'{"a":' + b"[]," * 2_100_000 + b"0}") == []
     assert outline(b'{"a":"' + b"x" * (1 << 20) + b'"}') == []

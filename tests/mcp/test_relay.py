@@ -287,6 +287,31 @@ def test_a_message_that_is_too_long_to_read_passes(monkeypatch: pytest.MonkeyPat
     assert one.answered(short, 3)["structuredContent"]
 
 
+def test_an_answer_that_is_too_long_to_read_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_relay, "MAX_READ", 1_000)
+    one = Connection()
+    for identity in (1, 2):
+        one.ask("tools/call", identity, name="rows")
+    assert one.answered(text("x" * 1_000), 1)
+    assert one.relay.from_server(b"x" * 2_000) is None
+    assert one.relay.from_server(b'{"id":2,"a":"' + b"x" * 2_000 + b'"}') is None
+    assert len(one.warnings) == 2
+    (error,) = one.relay.unanswered("", None)
+    assert json.loads(error)["id"] == 2
+
+
+@pytest.mark.parametrize("value", [b"7" * 5_000, b"[" * 200_000 + b"]" * 200_000])
+def test_a_request_that_python_cannot_read_is_open(value: bytes) -> None:
+    one = Connection()
+    arguments = b'{"path":"a.json","n":%b}' % value
+    request = b'{"id":1,"method":"tools/call","params":{"name":"rows","arguments":%b}}' % arguments
+    assert one.relay.from_host(request) == request
+    (error,) = one.relay.unanswered("", None)
+    assert json.loads(error)["id"] == 1
+    one.relay.from_host(request)
+    assert one.answered(text()) == text()  # It may be a document.
+
+
 def test_a_method_of_any_type_is_open_while_a_long_message_passes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

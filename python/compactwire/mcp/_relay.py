@@ -17,7 +17,7 @@ import json
 import threading
 from dataclasses import dataclass
 
-from ._messages import each, id_key, is_answer, is_message
+from ._messages import each, id_key, is_answer, read_message
 from ._readers import EVERYBODY, MODEL, has_interface, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
@@ -79,19 +79,17 @@ class Relay:
 
     def from_host(self, line: bytes) -> bytes:
         """Note the requests of a line of the host, and return what the server is sent."""
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            return line  # The server reports it.
+        message, whole = read_message(line)
         for one in each(message):
             key = id_key(one.get("id"))
             if "method" in one and key is not None:
-                self._note(key, one)
+                self._note(key, one, whole=whole)
         return line
 
-    def _note(self, key: Key, request: dict[str, Any]) -> None:
+    def _note(self, key: Key, request: dict[str, Any], *, whole: bool) -> None:
         method, params = request["method"], request.get("params")
-        call = _Call(method)
+        # Of a call whose arguments cannot be read, it is not known whether it reads a file.
+        call = _Call(method if whole or method == "tools/list" else None)
         if method == "tools/call" and isinstance(params, dict):
             tool = params.get("name")
             if isinstance(tool, str):
@@ -105,29 +103,20 @@ class Relay:
 
     def from_server(self, line: bytes) -> bytes | None:
         """What the host is sent for a line of the server; None if it is no message."""
-        if len(line) > MAX_READ:
-            with self._lock:
-                listing = any(call.method == "tools/list" for call in self._pending.values())
-            if listing:
-                self._without_schema.clear()
-            return line
-        try:
-            text = line.decode(errors="replace")
-            message = json.loads(text)
-        except json.JSONDecodeError:
+        message, whole = read_message(line, MAX_READ)
+        if message is None:
             if line.strip():
-                self._warn("the server sent a line that is not JSON; it was dropped")
-            return None
-        except (ValueError, RecursionError, MemoryError):
-            # Python reads no int of 4,300 digits, and nothing that is nested too deeply.
-            return line
-        if not is_message(message):
-            self._warn("the server sent a line that is not a JSON-RPC message; it was dropped")
+                self._warn("the server sent a line that is not a JSON-RPC message; it was dropped")
             return None
         answered = list(self._answered(message))
+        if not whole and isinstance(message, list):
+            # A batch whose answers are not known.
+            with self._lock:
+                answered = list(self._pending.values())
         if not any(answered):
             return line
-        edited = self._edited(text, answered) if "\ufffd" not in text else None
+        text = line.decode(errors="replace") if whole else ""
+        edited = self._edited(text, answered) if whole and "\ufffd" not in text else None
         if edited is None:
             if any(call and call.method == "tools/list" for call in answered):
                 self._without_schema.clear()
