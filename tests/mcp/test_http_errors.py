@@ -215,6 +215,17 @@ def test_an_answer_that_breaks_anywhere_is_answered_once(start: Start, kind: str
     assert relay.end() == (0, b"", "")
 
 
+def test_endless_lines_after_the_last_chunk_are_an_error(start: Start) -> None:
+    def answer(request: Request) -> None:
+        request.send(CHUNKED.format("application/json") + "2\r\n{}\r\n0\r\n")
+        with contextlib.suppress(OSError):
+            while True:
+                request.send("X: y\r\n" * 1_000)
+
+    relay, _ = start(answer)
+    assert "sent an answer that is not valid HTTP" in relay.error()
+
+
 @pytest.mark.parametrize("more", ["", "Content-Length: 9\r\n", "Transfer-Encoding: chunked\r\n"])
 def test_the_content_of_an_acceptance_is_not_waited_for(start: Start, more: str) -> None:
     closed = threading.Event()

@@ -46,6 +46,7 @@ _CHUNK = 1 << 16
 _CONNECT_SECONDS = 30.0
 _MAX_REDIRECTS = 5
 _MAX_INTERIM = 100
+_MAX_TRAILERS, _MAX_LINE = 100, 65_536
 # Leading zeros do not count (RFC 9110, section 8.6).
 _LENGTH = re.compile(r"0*[0-9]{1,18}[ \t]*")
 
@@ -129,6 +130,13 @@ class _Response(http.client.HTTPResponse):
                 return line
             http.client.parse_headers(self.fp)
         raise http.client.HTTPException("too many interim answers")
+
+    def _read_and_discard_trailer(self) -> None:
+        # Private, too: `http.client` reads on as long as there are lines.
+        for _ in range(_MAX_TRAILERS):
+            if self.fp.readline(_MAX_LINE) in (b"\r\n", b"\n", b""):
+                return
+        raise http.client.HTTPException("too many lines after the last chunk")
 
 
 class _Secure(http.client.HTTPSConnection):
