@@ -215,6 +215,18 @@ def test_an_answer_that_breaks_anywhere_is_answered_once(start: Start, kind: str
     assert relay.end() == (0, b"", "")
 
 
+@pytest.mark.parametrize(("lines", "valid"), [(97, True), (98, False)])
+def test_ninety_nine_header_lines_are_the_most(start: Start, lines: int, valid: bool) -> None:
+    body = '{"id": 1, "result": {}}'
+    needed = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+
+    def answer(request: Request) -> None:
+        request.send("HTTP/1.1 200 OK\r\n" + "X: y\r\n" * lines + needed + "\r\n" + body)
+
+    relay, _ = start(answer)
+    assert ("result" in relay.ask("x")) is valid
+
+
 def test_endless_lines_after_the_last_chunk_are_an_error(start: Start) -> None:
     def answer(request: Request) -> None:
         request.send(CHUNKED.format("application/json") + "2\r\n{}\r\n0\r\n")
