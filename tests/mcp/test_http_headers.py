@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -132,3 +133,41 @@ def test_marked_arguments_are_repeated() -> None:
 def test_a_tool_with_an_invalid_mark_has_no_headers(properties: dict[str, Any]) -> None:
     assert marked_arguments({"properties": properties}) == {}
     assert marked_arguments({"x-mcp-header": "x"}) == {}
+
+
+def test_the_memory_of_marks_is_bounded() -> None:
+    def deep(width: int, depth: int = 300) -> dict[str, Any]:
+        marks = {"type": "string"}
+        schema: dict[str, Any] = {
+            "properties": {str(n): {**marks, "x-mcp-header": f"h{n}"} for n in range(width)}
+        }
+        for _ in range(depth):
+            schema = {"properties": {"a": schema}}
+        return schema
+
+    assert len(marked_arguments(deep(100))) == 100
+    assert marked_arguments(deep(101)) == {}
+    plain = {"properties": {str(n): {} for n in range(50_000)}}
+    for _ in range(300):
+        plain = {"properties": {"a": plain}}
+    tracemalloc.start()
+    try:
+        assert marked_arguments(plain) == {}
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20  # All paths would take 120 MB.
+    finally:
+        tracemalloc.stop()
+    headers = ProtocolHeaders()
+    arguments: dict[str, Any] = {str(n): "x" for n in range(100)}
+    for _ in range(300):
+        arguments = {"a": arguments}
+    sent = []
+    for n in range(20):
+        headers.note_result("tools/list", {"tools": [{"name": f"t{n}", "inputSchema": deep(100)}]})
+        found = headers.of(request("tools/call", name=f"t{n}", arguments=arguments))
+        sent.append(len([name for name in found if name.startswith("Mcp-Param")]))
+    assert sent == [100] * 3 + [0] * 17
+    # A tool that is listed again counts once.
+    headers.note_result("tools/list", {"tools": [{"name": "t0", "inputSchema": {}}]})
+    headers.note_result("tools/list", {"tools": [{"name": "t9", "inputSchema": deep(100)}]})
+    found = headers.of(request("tools/call", name="t9", arguments=arguments))
+    assert sum(name.startswith("Mcp-Param") for name in found) == 100

@@ -41,13 +41,16 @@ _OURS = {
     "upgrade",
 }
 
+_Path = tuple["_Path | None", str]
+
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 _MARKED_TYPES = ("string", "integer", "boolean")
 
-# Tools whose arguments stand in headers. A server may list any number.
-_MAX_TOOLS = 10_000
+# Arguments of a tool that stand in headers, and characters that are kept of those of all tools: a
+# server may list any number, and servers of HTTP take about a hundred headers.
+_MAX_MARKED, _MAX_KEPT = 100, 1 << 20
 
 
 def user_headers(texts: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -111,6 +114,7 @@ class ProtocolHeaders:
         self._version: str | None = None
         self._latest: str | None = None
         self._marked: dict[str, dict[tuple[str, ...], str]] = {}
+        self._kept = 0
         self._lock = threading.Lock()
 
     def of(self, message: object) -> dict[str, str]:
@@ -165,9 +169,12 @@ class ProtocolHeaders:
 
     def _note_tool(self, name: str, marked: dict[tuple[str, ...], str]) -> None:
         with self._lock:
-            self._marked.pop(name, None)
-            if marked and len(self._marked) < _MAX_TOOLS:
+            if name in self._marked:
+                self._kept -= _size(name, self._marked.pop(name))
+            size = _size(name, marked)
+            if marked and self._kept + size <= _MAX_KEPT:
                 self._marked[name] = marked
+                self._kept += size
 
 
 def version_of(message: object) -> str | None:
@@ -181,27 +188,45 @@ def version_of(message: object) -> str | None:
 def marked_arguments(schema: object) -> dict[tuple[str, ...], str]:
     """The paths of arguments that a schema marks with `x-mcp-header`, and the header of each.
 
-    Empty if a mark is invalid: a client does not offer such a tool.
+    Empty if a mark is invalid, because a client does not offer such a tool, or if there are more
+    than any server takes.
     """
     found: dict[tuple[str, ...], str] = {}
     taken: set[str] = set()
-    left: list[tuple[tuple[str, ...], object]] = [((), schema)]
+    # Each with the path of its parent: whole paths of all would take memory without bound.
+    left: list[tuple[_Path | None, object]] = [(None, schema)]
     while left:
         path, one = left.pop()
         if not isinstance(one, dict):
             continue
         header = one.get("x-mcp-header")
         if header is not None:
-            if not (path and isinstance(header, str) and _TOKEN.fullmatch(header)):
+            if not (path is not None and isinstance(header, str) and _TOKEN.fullmatch(header)):
                 return {}
             if one.get("type") not in _MARKED_TYPES or header.lower() in taken:
                 return {}
             taken.add(header.lower())
-            found[path] = header
+            found[_names(path)] = header
+            if len(found) > _MAX_MARKED:
+                return {}
         properties = one.get("properties")
         if isinstance(properties, dict):
-            left += [((*path, name), sub) for name, sub in properties.items()]
+            left += [((path, name), sub) for name, sub in properties.items()]
     return found
+
+
+def _names(path: _Path | None) -> tuple[str, ...]:
+    names: list[str] = []
+    while path is not None:
+        path, name = path
+        names.append(name)
+    return tuple(reversed(names))
+
+
+def _size(name: str, marked: dict[tuple[str, ...], str]) -> int:
+    """The characters of a tool's marks, and eight for each step of a path."""
+    steps = (len(step) + 8 for path in marked for step in path)
+    return len(name) + sum(steps) + sum(map(len, marked.values()))
 
 
 def _scalar(value: object, path: tuple[str, ...]) -> str | None:
