@@ -10,7 +10,6 @@ Source: the stdio transport of the Model Context Protocol: a message is a line.
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import logging
 import os
@@ -200,9 +199,7 @@ class _Connection:
     def _read(self, portal: BlockingPortal, to_server: Any) -> None:
         """Read the host in a thread, until it closes the connection."""
         try:
-            for sent in lines(STDIN, _MAX_MESSAGE):
-                # Some shells write a byte order mark before the first line.
-                line = sent.removeprefix(codecs.BOM_UTF8)
+            for line in lines(STDIN, _MAX_MESSAGE):
                 message = self._parsed(line)
                 if message is None:
                     portal.call(self._refuse, _requests(line), len(line))
@@ -311,9 +308,9 @@ def _requests(line: bytes) -> list[Any]:
 
 
 def _can_be_answered(identity: object) -> bool:
-    """Whether a message can have this id: a number, or a text that is Unicode."""
+    """Whether a message of the SDK can have this id: an int, or a text that is Unicode."""
     try:
         str(identity).encode()
     except UnicodeEncodeError:
         return False
-    return id_key(identity) is not None
+    return type(identity) in (int, str)
