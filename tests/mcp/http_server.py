@@ -88,6 +88,8 @@ class Server:
         self.answer = answer
         self.requests: list[Request] = []
         self.connections = 0
+        # Whether to refuse a request before its content was read.
+        self.refuses = False
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
@@ -110,6 +112,11 @@ class Server:
                 while (line := file.readline().strip()) != b"":
                     name, _, value = line.decode("latin-1").partition(":")
                     headers[name.lower()] = value.strip()
+                if self.refuses:
+                    connection.sendall(b"HTTP/1.1 413 x\r\nContent-Length: 0\r\n\r\n")
+                    connection.shutdown(socket.SHUT_WR)
+                    file.read(5_000_000)  # Without it, the system may drop the answer.
+                    return
                 length = int(headers.get("content-length", 0))
                 body = file.read(length)
                 if len(body) < length:

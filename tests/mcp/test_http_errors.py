@@ -119,7 +119,7 @@ NO_HTTP = "sent an answer that is not valid HTTP (HTTPException)"
     ("sent", "said"),
     [
         ("", "closed the connection without an answer"),
-        ("HTTP/1.1 200 OK\r\nContent-Ty", "answered 200 OK with content without a type"),
+        ("HTTP/1.1 200 OK\r\nContent-Ty", NO_HTTP),
         ("SSH-2.0-OpenSSH\r\n", "sent an answer that is not valid HTTP"),
         ("HTTP/1.1 103 x\r\n\r\n" * 200, "sent an answer that is not valid HTTP"),
         ("HTTP/1.1 200 OK\r\n" + "X: y\r\n" * 500 + "\r\n", "not valid HTTP"),
@@ -134,6 +134,7 @@ NO_HTTP = "sent an answer that is not valid HTTP (HTTPException)"
                 "Content-Length: 2\r\nContent-Length: 3",
                 "Content-Length: " + "9" * 5_000,
                 "Content-Length: 2\r\nTransfer-Encoding: gzip, chunked",
+                "no header\r\nContent-Length: 2",
             )
         ),
         (
@@ -145,10 +146,13 @@ NO_HTTP = "sent an answer that is not valid HTTP (HTTPException)"
             "\r\n5\r\n{",
             "sent an incomplete answer",
         ),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
-            "\r\nzz\r\n{",
-            "sent an incomplete answer",
+        *(
+            (
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
+                f'\r\n\r\n{size}\r\n{{"id":1,"result":0}}\r\n0\r\n\r\n',
+                "sent an incomplete answer",
+            )
+            for size in ("zz", "-5", "+13", "0x13", "1_3", "", "1" * 20)
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n"
@@ -171,6 +175,13 @@ def test_a_broken_connection_is_an_error(start: Start, sent: str, said: str) -> 
     assert relay.end() == (0, b"", "")
 
 
+def test_the_answer_to_a_request_that_is_not_read_to_its_end_counts(start: Start) -> None:
+    relay, server = start(pytest.fail)
+    server.refuses = True
+    relay.send("x", id=1, params={"a": "x" * 20_000_000})
+    assert relay.answer()["error"]["data"] == {"status": 413}
+
+
 def test_a_byte_order_mark_is_left_out(start: Start) -> None:
     def answer(request: Request) -> None:
         request.reply(b'\xef\xbb\xbf{"id": 1, "result": {}}')
@@ -188,10 +199,9 @@ def test_leading_zeros_of_a_length_do_not_count(start: Start) -> None:
         kind = "Content-Type: application/json\r\n"
         request.send(f"HTTP/1.1 200 OK\r\n{kind}Content-Length: 00{len(body)} \r\n\r\n{body}")
 
-    relay, server = start(answer)
+    relay, _ = start(answer)
     for _ in range(2):
         assert relay.ask("x") == {"id": 1, "result": {}}
-    assert server.connections == 1
 
 
 CHUNKED = "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -213,6 +223,17 @@ def test_an_answer_that_breaks_anywhere_is_answered_once(start: Start, kind: str
     assert "result" in answers[0]
     assert "error" in answers[-1]
     assert relay.end() == (0, b"", "")
+
+
+@pytest.mark.parametrize("size", ["13", "0013", "13 ;a=b", "13;" + "x" * 60_000])
+def test_the_size_of_a_chunk_may_have_zeros_and_extensions(start: Start, size: str) -> None:
+    relay, _ = start(
+        lambda request: request.send(
+            CHUNKED.format("application/json") + f'{size}\r\n{{"id":1,"result":0}}\r\n0\r\n\r\n'
+        )
+    )
+    for _ in range(2):
+        assert relay.ask("x") == {"id": 1, "result": 0}
 
 
 @pytest.mark.parametrize(("lines", "valid"), [(97, True), (98, False)])

@@ -48,6 +48,7 @@ _MAX_REDIRECTS = 5
 _MAX_INTERIM = 100
 _MAX_TRAILERS, _MAX_LINE = 100, 65_536
 # Leading zeros do not count (RFC 9110, section 8.6).
+_CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?\n")
 _LENGTH = re.compile(r"0*[0-9]{1,18}[ \t]*")
 
 
@@ -121,6 +122,9 @@ class _Response(http.client.HTTPResponse):
             raise http.client.HTTPException("invalid Content-Length")
         if [one.lower() for one in codings] not in ([], ["chunked"]):
             raise http.client.HTTPException("unknown Transfer-Encoding")
+        if self.headers.get_payload():
+            # After a line without a colon, `email` takes the other headers for a text.
+            raise http.client.HTTPException("invalid header line")
 
     def _read_status(self) -> tuple[str, int, str]:
         for _ in range(_MAX_INTERIM):
@@ -130,6 +134,13 @@ class _Response(http.client.HTTPResponse):
                 return line
             http.client.parse_headers(self.fp)
         raise http.client.HTTPException("too many interim answers")
+
+    def _read_next_chunk_size(self) -> int:
+        # Private, too: `http.client` takes -5, +5, 0x5 and 5_0 for sizes.
+        found = _CHUNK_SIZE.fullmatch(self.fp.readline(_MAX_LINE))
+        if found is None:
+            raise ValueError("invalid chunk size")
+        return int(found[1], 16)
 
     def _read_and_discard_trailer(self) -> None:
         # Private, too: `http.client` reads on as long as there are lines.
@@ -247,7 +258,9 @@ class Endpoint:
                 connection.putheader(name, value)
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
-            connection.endheaders(body)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                # A server may answer, as with status 413, and not read to the end.
+                connection.endheaders(body)
             response = connection.getresponse()
         except (OSError, http.client.HTTPException, ValueError) as error:
             interrupt.watch(None)
