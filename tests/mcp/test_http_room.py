@@ -45,22 +45,35 @@ class Streams:
 def test_the_oldest_stream_gets_on_and_others_wait() -> None:
     room = Room(LONGEST)
     streams = Streams(room)
-    for stream, size in (("a", 2_000), ("b", LONGEST - SHARE), ("a", LONGEST)):
+    # A stream that hangs stops no other.
+    for stream, size in (("a", 2_000), ("b", 2_000), ("a", LONGEST), ("b", LONGEST)):
         room.take(stream, size, wanted)
-    streams.grow("b", LONGEST)
     streams.grow("c", SHARE + 5_000)
     assert streams.waits()
     room.take("d", SHARE, wanted)  # A little is for everyone.
     room.leave("a")
-    assert streams.grown.get(timeout=20) == "b"
+    assert streams.grown.get(timeout=20) == "c"
+    streams.grow("e", LONGEST)
     assert streams.waits()
     room.take("b", 0, wanted)  # The next message begins.
+    assert streams.grown.get(timeout=20) == "e"
+
+
+def test_two_streams_that_hang_stop_a_long_message_until_one_ends() -> None:
+    room = Room(LONGEST)
+    streams = Streams(room)
+    for stream in ("a", "b"):
+        room.take(stream, LONGEST, wanted)
+    streams.grow("c", LONGEST)
+    assert streams.waits()
+    room.leave("b")
     assert streams.grown.get(timeout=20) == "c"
 
 
 def test_a_stream_that_is_not_wanted_does_not_wait() -> None:
     room = Room(LONGEST)
     room.take("a", LONGEST, wanted)
+    room.take("c", LONGEST, wanted)
     ended = threading.Event()
     done = threading.Event()
 

@@ -47,9 +47,11 @@ class Room:
             self._taken[stream] = more
 
     def _may_take(self, stream: object, more: int) -> bool:
-        if next(iter(self._taken)) is stream:
+        oldest = next(iter(self._taken))
+        if oldest is stream:
             return True
-        others = sum(self._taken.values()) - self._taken[stream]
+        # What the oldest has does not count, so that one stream that hangs stops no other.
+        others = sum(self._taken.values()) - self._taken[stream] - self._taken[oldest]
         return others + more <= self._longest
 
     def leave(self, stream: object) -> None:
