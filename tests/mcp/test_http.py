@@ -206,6 +206,26 @@ def test_the_stream_of_the_server_is_open_before_the_next_request(start: Start) 
     assert relay.ask("x")["result"] == {"opened": True}
 
 
+def test_another_session_has_a_stream_of_its_own(start: Start) -> None:
+    note = 'data: {"jsonrpc":"2.0","method":"notifications/of","params":{"session":"%s"}}\n\n'
+    sessions = iter("ab")
+
+    def answer(request: Request) -> None:
+        if request.method == "GET":
+            request.stream(note % request.headers["mcp-session-id"])
+            request.wait_closed()
+        elif request.body and request.message["method"] == "initialize":
+            request.result({"protocolVersion": "2025-11-25"}, Mcp_Session_Id=next(sessions))
+        else:
+            session(request)
+
+    relay, _ = start(answer)
+    for name in "ab":
+        shake_hands(relay)
+        assert relay.answer()["params"] == {"session": name}
+    assert relay.end() == (0, b"", "")
+
+
 def test_a_batch_is_answered_in_any_form(start: Start) -> None:
     def answer(request: Request) -> None:
         both = [{"jsonrpc": "2.0", "id": one["id"], "result": {}} for one in request.message]

@@ -70,14 +70,18 @@ class Notifications:
         self._on_session_end = on_session_end
         self._lock = threading.Lock()
         self._listening: Interrupt | None = None
+        self._listened: str | None = None
         self._ended = False
 
     def listen(self) -> None:
-        """Open the stream, unless it is open."""
+        """Open the stream, unless that of this session is open."""
+        session = self._session.headers.session
         with self._lock:
-            if self._listening is not None or self._ended:
+            if self._ended or (self._listening is not None and self._listened == session):
                 return
-            self._listening = Interrupt()
+            if self._listening is not None:  # The host has begun another session.
+                self._listening.set()
+            self._listening, self._listened = Interrupt(), session
         stream = _Stream()
         arguments = (self._listening, stream)
         threading.Thread(target=self._read, args=arguments, daemon=True).start()
@@ -105,7 +109,8 @@ class Notifications:
         finally:
             stream.tried.set()
             with self._lock:
-                self._listening = None
+                if self._listening is interrupt:
+                    self._listening = None
 
     def _read_once(self, interrupt: Interrupt, stream: _Stream) -> None:
         begun, progress = time.monotonic(), False
