@@ -53,7 +53,7 @@ fn apply(column: &Column, null: bool) {
     let results = [
         arrow::encode(column, Output::Text, &compact::EncodeOptions::default(), options),
         arrow::encode(column, Output::Bytes, &compact::EncodeOptions::default(), options),
-        arrow::decode(column, &Field::ALL, null, &limit, options),
+        arrow::decode(column, &Field::ALL, null, &limit, usize::MAX, options),
         arrow::detect(column, options),
         arrow::inspect(column, &limit, options),
         arrow::count_tokens(column, options),

@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -89,6 +90,17 @@ pub(super) struct Cells {
     /// The bytes of all texts.
     bytes: usize,
     meter: Meter,
+    /// What the function has done for the row so far.
+    work: Work,
+}
+
+/// The work for a row, besides the bytes of its cells.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Work {
+    /// The bytes of the row in the column.
+    pub(super) read: usize,
+    /// The bytes that were made of them and are not kept, such as those of a message that was decompressed.
+    pub(super) made: usize,
 }
 
 impl Cells {
@@ -134,7 +146,8 @@ impl Cells {
                 Kind::Bool => Cell::Bool(BooleanBuilder::with_capacity(rows)),
             });
         }
-        Ok(Self { shape: shape.clone(), columns: cells, valid, bytes: 0, meter: Meter::new(2) })
+        let (shape, meter, work) = (shape.clone(), Meter::new(1), Work::default());
+        Ok(Self { shape, columns: cells, valid, bytes: 0, meter, work })
     }
 
     /// The number of rows that have ended.
@@ -145,6 +158,26 @@ impl Cells {
     /// The number of columns.
     pub(super) fn columns(&self) -> usize {
         self.columns.len()
+    }
+
+    /// The bytes of all texts.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Counts the bytes of the row in the column.
+    pub(super) fn read(&mut self, bytes: usize) {
+        self.work.read = self.work.read.saturating_add(bytes);
+    }
+
+    /// Counts bytes that were made of the row and are no cell.
+    pub(super) fn made(&mut self, bytes: usize) {
+        self.work.made = self.work.made.saturating_add(bytes);
+    }
+
+    /// The work since the last call.
+    pub(super) fn take_work(&mut self) -> Work {
+        mem::take(&mut self.work)
     }
 
     /// Whether the next row belongs into other cells.
@@ -171,7 +204,7 @@ impl Cells {
     }
 
     /// Appends bytes to the column `at`.
-    pub(super) fn bytes(&mut self, at: usize, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn binary(&mut self, at: usize, bytes: &[u8]) -> Result<(), Error> {
         if let Cell::Bytes(column) = self.text_cell(at, bytes.len())? {
             column.append_value(bytes);
         }

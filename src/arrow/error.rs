@@ -58,6 +58,17 @@ pub enum Error {
         /// The maximum.
         limit: usize,
     },
+    /// The result is too large for the rows that it is made of.
+    #[error(
+        "up to row {row}, the result has over max_expansion={limit} bytes more than 64 times the rows and 1 KiB for \
+         each; pass fewer rows at a time, or raise max_expansion if you trust the column"
+    )]
+    Expansion {
+        /// The index of the row in the whole column.
+        row: usize,
+        /// The maximum.
+        limit: usize,
+    },
     /// There is not enough memory.
     #[error("{NO_MEMORY}")]
     OutOfMemory,

@@ -5,11 +5,11 @@
 use super::cells::{Cells, Kind, Shape};
 use super::column::Column;
 use super::error::Error;
-use super::rows::{RowOptions, Stop, map};
-use super::texts::{Text, Texts};
+use super::rows::{RowOptions, Stop, map, map_within};
+use super::texts::{self, Text, Texts};
 use crate::compact::{
-    self, Choice, Compression, DecodeOptions, Decoded, EncodeOptions, Format, Layout, Protocol,
-    Wire,
+    self, Choice, Compression, DecodeError, DecodeOptions, Decoded, EncodeOptions, Format, Layout,
+    Opened, Protocol, Wire,
 };
 
 /// A column of the result of [`decode`].
@@ -106,30 +106,42 @@ fn version(layout: Layout) -> &'static str {
 }
 
 /// The message in a row; null stops.
-fn wire(row: Option<Text<'_>>) -> Result<Wire<'_>, Stop> {
-    match row {
-        None => Err(Stop::Null),
-        Some(Text::Str(text)) => Ok(Wire::Text(text)),
-        Some(Text::Bytes(bytes)) => Ok(Wire::Bytes(bytes)),
-    }
+fn wire<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<Wire<'a>, Stop> {
+    Ok(match texts::read(row, cells)? {
+        Text::Str(text) => Wire::Text(text),
+        Text::Bytes(bytes) => Wire::Bytes(bytes),
+    })
+}
+
+/// Removes the layers of a message. Its size counts, whatever becomes of it.
+fn open<'a>(
+    wire: Wire<'a>,
+    decode: &DecodeOptions<'_>,
+    cells: &mut Cells,
+) -> Result<Opened<'a>, DecodeError> {
+    let opened = compact::open(wire, decode)?;
+    cells.made(opened.message_len().unwrap_or(0));
+    Ok(opened)
 }
 
 /// Decodes each row. The result is a struct with one column for each of `fields`. With `fallback`, a message
-/// that cannot be decoded is the result itself, with the format `raw`, if it is a text.
+/// that cannot be decoded is the result itself, with the format `raw`, if it is a text. The texts of all rows
+/// together may have `max_expansion` bytes more than 64 times the messages and 1 KiB for each.
 ///
 /// # Errors
-/// [`Error`]; the failure of a row is a [`DecodeError`](compact::DecodeError).
+/// [`Error`]; the failure of a row is a [`DecodeError`].
 pub fn decode(
     column: &Column,
     fields: &[Field],
     fallback: bool,
     decode: &DecodeOptions<'_>,
+    max_expansion: usize,
     options: RowOptions,
 ) -> Result<Column, Error> {
     let shape = Shape::Struct(fields.iter().map(|field| (field.name(), field.kind())).collect());
-    map(column, options, shape, |texts: &Texts, row, cells| {
-        let wire = wire(texts.get(row))?;
-        let opened = compact::open(wire, decode);
+    map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
+        let wire = wire(texts.get(row), cells)?;
+        let opened = open(wire, decode, cells);
         let decoded = match &opened {
             Ok(opened) => opened.read(),
             Err(error) => Err(error.clone()),
@@ -156,10 +168,10 @@ fn as_text(wire: Wire<'_>) -> Option<&str> {
 /// Detects the format of each row by its first characters.
 ///
 /// # Errors
-/// [`Error`]; the failure of a row is a [`DecodeError`](compact::DecodeError).
+/// [`Error`]; the failure of a row is a [`DecodeError`].
 pub fn detect(column: &Column, options: RowOptions) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        let kind = compact::detect(wire(texts.get(row))?)?;
+        let kind = compact::detect(wire(texts.get(row), cells)?)?;
         Ok(cells.text(0, kind.name())?)
     })
 }
@@ -180,7 +192,7 @@ const LAYERS: [(&str, Kind); 9] = [
 /// Decodes each row and returns the size of its layers in bytes, null where it has no such layer.
 ///
 /// # Errors
-/// [`Error`]; the failure of a row is a [`DecodeError`](compact::DecodeError).
+/// [`Error`]; the failure of a row is a [`DecodeError`].
 pub fn inspect(
     column: &Column,
     decode: &DecodeOptions<'_>,
@@ -188,10 +200,11 @@ pub fn inspect(
 ) -> Result<Column, Error> {
     let verbose = EncodeOptions { format: Choice::Format(Format::Verbose), ..Default::default() };
     map(column, options, Shape::Struct(LAYERS.to_vec()), |texts: &Texts, row, cells| {
-        let wire = wire(texts.get(row))?;
-        let opened = compact::open(wire, decode)?;
+        let wire = wire(texts.get(row), cells)?;
+        let opened = open(wire, decode, cells)?;
         let decoded = opened.read()?;
         let verbose = compact::encode(&decoded.response, &verbose)?;
+        cells.made(verbose.len());
         let compression = opened.compression();
         let dictionary = compression.and_then(Compression::dictionary);
         cells.text(0, opened.format().name())?;

@@ -2,7 +2,7 @@
 //!
 //! Compact Protocol v2 and v4, by the functions of [`crate::compact`].
 
-use super::cells::{Kind, Shape};
+use super::cells::{Cells, Kind, Shape};
 use super::column::Column;
 use super::error::Error;
 use super::integers::Integers;
@@ -40,14 +40,14 @@ pub fn encode(
     match output {
         Output::Text => {
             map(column, options, Shape::Plain(Kind::Text), |rows: &Responses, row, cells| {
-                let wire = compact::encode(&rows.get(row)?, encode)?;
+                let wire = compact::encode(&rows.get(row, cells)?, encode)?;
                 Ok(cells.text(0, &wire)?)
             })
         }
         Output::Bytes => {
             map(column, options, Shape::Plain(Kind::Bytes), |rows: &Responses, row, cells| {
-                let wire = compact::encode_bytes(&rows.get(row)?, encode)?;
-                Ok(cells.bytes(0, &wire)?)
+                let wire = compact::encode_bytes(&rows.get(row, cells)?, encode)?;
+                Ok(cells.binary(0, &wire)?)
             })
         }
     }
@@ -98,14 +98,16 @@ impl Chunk for Responses {
 }
 
 impl Responses {
-    fn get(&self, row: usize) -> Result<Response<'_>, Stop> {
-        match self {
+    fn get(&self, row: usize, cells: &mut Cells) -> Result<Response<'_>, Stop> {
+        let response = match self {
             Self::Results(texts) => {
                 let result = texts.get(row).ok_or(Stop::Null)?;
-                Ok(Response::new(utf8(result, Field::Result)?))
+                Response::new(utf8(result, Field::Result)?)
             }
-            Self::Structs(structs) => structs.get(row),
-        }
+            Self::Structs(structs) => structs.get(row)?,
+        };
+        cells.read(response.result.len());
+        Ok(response)
     }
 }
 

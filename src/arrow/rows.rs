@@ -17,6 +17,7 @@ use crate::threads;
 use arrow_array::{ArrayRef, new_empty_array};
 use std::mem;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The bytes of input of a piece of work. A thread is started for as much.
 const PIECE: usize = 1 << 20;
@@ -30,8 +31,11 @@ const SAMPLE: usize = 16;
 /// The maximum number of rows of a piece.
 const MAX_ROWS: usize = 65_536;
 
-/// A row counts as a step for each of so many bytes.
+/// A row counts as a step for each of so many bytes that are read or made.
 const STEP: usize = 64;
+
+/// The bytes of the result that each byte of a row allows beyond [`Bound::max`], and a row as such.
+const FREE: (usize, usize) = (64, 1 << 10);
 
 /// The bytes of memory for a chunk of the result, besides its rows.
 const CHUNK_SIZE: usize = 2_048;
@@ -83,7 +87,21 @@ pub(super) fn map<C: Chunk>(
     shape: Shape,
     apply: impl Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
 ) -> Result<Column, Error> {
-    let job = Job { shape: with_errors(shape, options.errors), errors: options.errors, apply };
+    map_within(usize::MAX, column, options, shape, apply)
+}
+
+/// Like [`map`], for a function whose result can be much larger than its rows. It may have `max_expansion` bytes
+/// more than 64 times the bytes of the rows and 1 KiB for each row.
+pub(super) fn map_within<C: Chunk>(
+    max_expansion: usize,
+    column: &Column,
+    options: RowOptions,
+    shape: Shape,
+    apply: impl Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
+) -> Result<Column, Error> {
+    let bound = Bound { max: max_expansion, expansion: AtomicUsize::new(0) };
+    let shape = with_errors(shape, options.errors);
+    let job = Job { shape, errors: options.errors, bound, apply };
     let most = if options.threads == 0 { threads::default_threads() } else { options.threads };
     let (mut chunks, mut failed, mut before) = (Vec::new(), 0, 0);
     chunks.try_reserve(column.chunks().len())?;
@@ -116,7 +134,33 @@ fn with_errors(shape: Shape, errors: OnError) -> Shape {
 struct Job<F> {
     shape: Shape,
     errors: OnError,
+    bound: Bound,
     apply: F,
+}
+
+/// Limits how much larger than its rows the result of a call becomes, on all threads.
+struct Bound {
+    max: usize,
+    /// The bytes of the results so far that their rows do not allow.
+    expansion: AtomicUsize,
+}
+
+impl Bound {
+    /// Adds a row of which `read` bytes were read and `made` bytes are kept. Returns whether the limit is kept.
+    fn add(&self, read: usize, made: usize) -> bool {
+        let free = read.saturating_mul(FREE.0).saturating_add(FREE.1);
+        let more = made.saturating_sub(free);
+        // Only few rows change the number, for which the threads would wait for each other.
+        more == 0 || self.expansion.fetch_add(more, Ordering::Relaxed) + more <= self.max
+    }
+
+    fn get(&self) -> usize {
+        self.expansion.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, expansion: usize) {
+        self.expansion.store(expansion, Ordering::Relaxed);
+    }
 }
 
 /// The results of some rows.
@@ -197,8 +241,17 @@ impl<F> Job<F> {
         }
         let pieces = (sample..all).step_by(size).map(|start| start..(start + size).min(all));
         for turn in pieces.collect::<Vec<_>>().chunks(threads * PIECES) {
-            for piece in threads::try_map(turn, threads.min(turn.len()), &mut |_| poll(), piece)? {
-                rows.append(piece)?;
+            let before = self.bound.get();
+            match threads::try_map(turn, threads.min(turn.len()), &mut |_| poll(), piece) {
+                Ok(pieces) => pieces.into_iter().try_for_each(|piece| rows.append(piece))?,
+                // Which row exceeds the limit, and whether another one fails before, is only known in order.
+                Err(Error::Expansion { .. }) => {
+                    self.bound.set(before);
+                    for range in turn {
+                        rows.append(piece(range)?)?;
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(rows)
@@ -214,11 +267,21 @@ impl<F> Job<F> {
     where
         F: Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
     {
-        let (average, mut steps) = (chunk.bytes() / chunk.rows().max(1), Steps::default());
+        let mut steps = Steps::default();
         for row in range {
-            steps.add(1 + average / STEP);
             let cells = rows.next()?;
+            let kept = cells.bytes();
             let stop = (self.apply)(chunk, row, cells).err();
+            let (work, kept) = (cells.take_work(), cells.bytes() - kept);
+            if !self.bound.add(work.read, kept) {
+                return Err(Error::Expansion { row: before + row, limit: self.bound.max });
+            }
+            let bytes = work.read.saturating_add(work.made).saturating_add(kept);
+            steps.add(1 + bytes / STEP);
+            // How much work there was until a row failed is not known.
+            if matches!(stop, Some(Stop::Failed(_))) {
+                poll();
+            }
             rows.failed += self.end_row(stop, before + row, &mut rows.cells)?;
         }
         Ok(())

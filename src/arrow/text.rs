@@ -1,10 +1,10 @@
 //! Functions from text to text, or to a number: GCF, CAD and tokens.
 
-use super::cells::{Kind, Shape};
+use super::cells::{Cells, Kind, Shape};
 use super::column::Column;
 use super::error::{Error, Failure};
-use super::rows::{RowOptions, Stop, map};
-use super::texts::{Binaries, Text, Texts};
+use super::rows::{RowOptions, Stop, map, map_within};
+use super::texts::{Binaries, Text, Texts, read};
 use crate::cad::{self, Dialect};
 use crate::{gcf, json, shrink};
 
@@ -18,12 +18,13 @@ pub fn gcf_from_json(
     options: RowOptions,
 ) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        let text = gcf::from_json(gcf_text(texts.get(row))?, encode)?;
+        let text = gcf::from_json(gcf_text(texts.get(row), cells)?, encode)?;
         Ok(cells.text(0, &text)?)
     })
 }
 
-/// Decodes each row, a GCF text, to JSON.
+/// Decodes each row, a GCF text, to JSON. The limit of expansion holds for each row, and again for how much more
+/// than 64 times their texts and 1 KiB all rows become.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is a [`gcf::Error`].
@@ -33,8 +34,9 @@ pub fn gcf_to_json(
     escape: json::Escape,
     options: RowOptions,
 ) -> Result<Column, Error> {
-    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        let text = gcf::to_json(gcf_text(texts.get(row))?, decode, escape)?;
+    let (max, shape) = (decode.limits.max_expansion, Shape::Plain(Kind::Text));
+    map_within(max, column, options, shape, |texts: &Texts, row, cells| {
+        let text = gcf::to_json(gcf_text(texts.get(row), cells)?, decode, escape)?;
         Ok(cells.text(0, &text)?)
     })
 }
@@ -45,18 +47,17 @@ pub fn gcf_to_json(
 /// [`Error`]; the failure of a row is a [`gcf::Error`] for bytes that are not UTF-8.
 pub fn count_tokens(column: &Column, options: RowOptions) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Int), |texts: &Texts, row, cells| {
-        let tokens = shrink::estimate_tokens(gcf_text(texts.get(row))?);
+        let tokens = shrink::estimate_tokens(gcf_text(texts.get(row), cells)?);
         cells.int(0, i64::try_from(tokens).ok());
         Ok(())
     })
 }
 
 /// The text of a row; null stops.
-fn gcf_text(row: Option<Text<'_>>) -> Result<&str, Stop> {
-    match row {
-        None => Err(Stop::Null),
-        Some(Text::Str(text)) => Ok(text),
-        Some(Text::Bytes(bytes)) => Ok(gcf::utf8(bytes)?),
+fn gcf_text<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<&'a str, Stop> {
+    match read(row, cells)? {
+        Text::Str(text) => Ok(text),
+        Text::Bytes(bytes) => Ok(gcf::utf8(bytes)?),
     }
 }
 
@@ -70,7 +71,7 @@ pub fn cad_from_compact(
     options: RowOptions,
 ) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        let bytes = texts.get(row).ok_or(Stop::Null)?.as_bytes();
+        let bytes = read(texts.get(row), cells)?.as_bytes();
         let document = cad::read_bytes(bytes, dialect).map_err(cad::Error::from)?;
         let text = cad::write_json(&document);
         Ok(cells.text(0, &text)?)
@@ -87,11 +88,13 @@ pub fn cad_to_compact(
     options: RowOptions,
 ) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
-        Ok(cells.text(0, &write.text(json_text(texts.get(row))?)?)?)
+        let text = write.text(json_text(texts.get(row), cells)?)?;
+        Ok(cells.text(0, &text)?)
     })
 }
 
-/// Decodes each row, a CAD document in the binary form, to JSON.
+/// Decodes each row, a CAD document in the binary form, to JSON. `max_expansion` limits each row, and again how much
+/// more than 64 times their bytes and 1 KiB all rows become.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is a [`cad::BinaryError`].
@@ -100,8 +103,10 @@ pub fn cad_from_binary(
     max_expansion: usize,
     options: RowOptions,
 ) -> Result<Column, Error> {
-    map(column, options, Shape::Plain(Kind::Text), |rows: &Binaries, row, cells| {
+    let shape = Shape::Plain(Kind::Text);
+    map_within(max_expansion, column, options, shape, |rows: &Binaries, row, cells| {
         let bytes = rows.get(row).ok_or(Stop::Null)?;
+        cells.read(bytes.len());
         let document = cad::read_binary_within(bytes, max_expansion).map_err(cad::Error::from)?;
         Ok(cells.text(0, &cad::write_json(&document))?)
     })
@@ -113,14 +118,14 @@ pub fn cad_from_binary(
 /// [`Error`]; the failure of a row is a [`cad::Error`].
 pub fn cad_to_binary(column: &Column, options: RowOptions) -> Result<Column, Error> {
     map(column, options, Shape::Plain(Kind::Bytes), |texts: &Texts, row, cells| {
-        let document = cad::read_json_text(json_text(texts.get(row))?)?;
-        Ok(cells.bytes(0, &cad::write_binary(&document).map_err(cad::Error::from)?)?)
+        let document = cad::read_json_text(json_text(texts.get(row), cells)?)?;
+        Ok(cells.binary(0, &cad::write_binary(&document).map_err(cad::Error::from)?)?)
     })
 }
 
 /// The JSON text of a row; null stops.
-fn json_text(row: Option<Text<'_>>) -> Result<&str, Stop> {
-    match row.ok_or(Stop::Null)? {
+fn json_text<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<&'a str, Stop> {
+    match read(row, cells)? {
         Text::Str(text) => Ok(text),
         Text::Bytes(bytes) => Ok(std::str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();

@@ -1,8 +1,9 @@
 //! Reads a chunk of a column of texts, whatever its Arrow type.
 
+use super::cells::Cells;
 use super::error::Error;
 use super::keys::Keys;
-use super::rows::Chunk;
+use super::rows::{Chunk, Stop};
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, LargeStringArray, StringArray,
@@ -38,6 +39,13 @@ pub(super) enum Text<'a> {
     Str(&'a str),
     /// A row of a column of bytes, which may be a text in UTF-8.
     Bytes(&'a [u8]),
+}
+
+/// The text of a row, which counts as read; null stops.
+pub(super) fn read<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<Text<'a>, Stop> {
+    let text = row.ok_or(Stop::Null)?;
+    cells.read(text.as_bytes().len());
+    Ok(text)
 }
 
 impl<'a> Text<'a> {

@@ -310,6 +310,9 @@ fn encode<'py>(
 ///     "returncode", "reasoning_effort", "ultrathink", "format", "version".
 /// max_size, dictionary, dictionaries, fallback
 ///     As in `compactwire.decode`; `max_size` applies to each row.
+/// max_expansion : int
+///     How many bytes more than 64 times the messages, and 1 KiB for each, the texts of all rows
+///     may have together.
 /// errors, threads
 ///     As in `encode`; "report" adds the columns "error" and "message" to the result.
 ///
@@ -323,23 +326,28 @@ fn encode<'py>(
 /// ------
 /// DecodeError
 ///     As `compactwire.decode`, with the attribute `row`.
+/// OutputTooLarge
+///     A row is larger than `max_size`, or all rows exceed `max_expansion`; the latter ends the
+///     call whatever `errors` is.
 /// OptionError
 ///     An unknown field, a field that occurs twice, or none.
 ///
 /// Source: Compact Protocol v2 sections 1 to 5, v4 sections 1, 4 and 8.
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, fields = None, max_size = DEFAULT_MAX_SIZE, dictionary = None,
-    dictionaries = None, fallback = false, errors = "raise", threads = None,
+    column, /, *, fields = None, max_size = DEFAULT_MAX_SIZE,
+    max_expansion = Limits::EXPANSION, dictionary = None, dictionaries = None, fallback = false,
+    errors = "raise", threads = None,
 ))]
 #[pyo3(text_signature = "(column, /, *, fields=('result', 'model', 'status', 'tokens'), \
-                         max_size=67108864, dictionary=None, dictionaries=(), fallback=False, \
-                         errors='raise', threads=None)")]
+                         max_size=67108864, max_expansion=268435456, dictionary=None, \
+                         dictionaries=(), fallback=False, errors='raise', threads=None)")]
 #[expect(clippy::too_many_arguments, reason = "the options of the function")]
 fn decode<'py>(
     column: &Bound<'py, PyAny>,
     fields: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,
@@ -350,7 +358,9 @@ fn decode<'py>(
     let fields = fields.map_or_else(|| Ok(Field::ALL[..4].to_vec()), self::fields)?;
     let given = Given::new(dictionary, dictionaries)?;
     let decode = DecodeOptions { max_size, dictionaries: &given.named() };
-    call(column, |column| core::decode(column, &fields, fallback, &decode, options))
+    call(column, |column| {
+        core::decode(column, &fields, fallback, &decode, max_expansion, options)
+    })
 }
 
 /// `fields=`: names of fields.
@@ -526,6 +536,9 @@ fn gcf_from_json(
 ///     GCF texts.
 /// extensions, max_depth
 ///     As in `compactwire.gcf.to_json`.
+/// max_expansion : int
+///     As in `compactwire.gcf.to_json`, for each row. All rows together may become as many bytes
+///     more than 64 times the texts and 1 KiB for each.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -538,21 +551,25 @@ fn gcf_from_json(
 /// ------
 /// GcfError
 ///     As `compactwire.gcf.to_json`, with the attribute `row`.
+/// OutputTooLarge
+///     All rows together exceed `max_expansion`, whatever `errors` is.
 ///
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, extensions = false, max_depth = 128, errors = "raise", threads = None,
+    column, /, *, extensions = false, max_depth = 128, max_expansion = 268_435_456,
+    errors = "raise", threads = None,
 ))]
 fn gcf_to_json(
     column: &Bound<'_, PyAny>,
     extensions: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let limits = limits(max_depth, max_expansion)?;
     let decode = gcf::DecodeOptions { extensions, limits };
     call(column, |column| core::gcf_to_json(column, decode, Escape::Needed, options))
 }
@@ -716,7 +733,8 @@ fn cad_to_compact(
 /// column : Arrow column
 ///     Documents in the binary form, as bytes.
 /// max_expansion : int
-///     As in `compactwire.cad.from_binary`, for each row.
+///     As in `compactwire.cad.from_binary`, for each row. All rows together may become as many
+///     bytes more than 64 times the documents and 1 KiB for each.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -729,6 +747,8 @@ fn cad_to_compact(
 /// ------
 /// BinaryError
 ///     As `compactwire.cad.from_binary`, with the attribute `row`.
+/// OutputTooLarge
+///     All rows together exceed `max_expansion`, whatever `errors` is.
 ///
 /// Source: CAD IR "Future Enhancements".
 #[pyfunction]

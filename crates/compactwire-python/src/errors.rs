@@ -206,6 +206,11 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
         arrow::Error::TooLarge { limit, .. } => {
             exception!(py, OutputTooLarge, error.to_string(), limit = *limit)
         }
+        arrow::Error::Expansion { row, limit } => {
+            let error = exception!(py, OutputTooLarge, error.to_string(), limit = *limit);
+            let set = error.value(py).setattr("row", row);
+            set.err().unwrap_or(error)
+        }
         arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
         arrow::Error::Gcf(error) => gcf_error(py, error),
         arrow::Error::OutOfMemory => memory_error(NO_MEMORY),

@@ -129,6 +129,7 @@ def decode(
     *,
     fields: Sequence[str] = ("result", "model", "status", "tokens"),
     max_size: int = 67_108_864,
+    max_expansion: int = 268435456,
     dictionary: Dictionary | None = None,
     dictionaries: Iterable[Dictionary] = (),
     fallback: bool = False,
@@ -146,6 +147,9 @@ def decode(
         "returncode", "reasoning_effort", "ultrathink", "format", "version".
     max_size, dictionary, dictionaries, fallback
         As in `compactwire.decode`; `max_size` applies to each row.
+    max_expansion : int
+        How many bytes more than 64 times the messages, and 1 KiB for each, the texts of all rows
+        may have together.
     errors, threads
         As in `encode`; "report" adds the columns "error" and "message" to the result.
 
@@ -159,6 +163,9 @@ def decode(
     ------
     DecodeError
         As `compactwire.decode`, with the attribute `row`.
+    OutputTooLarge
+        A row is larger than `max_size`, or all rows exceed `max_expansion`; the latter ends the
+        call whatever `errors` is.
     OptionError
         An unknown field, a field that occurs twice, or none.
 
@@ -289,6 +296,7 @@ def gcf_to_json(
     *,
     extensions: bool = False,
     max_depth: int = 128,
+    max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
     threads: int | None = None,
 ) -> Column:
@@ -300,6 +308,9 @@ def gcf_to_json(
         GCF texts.
     extensions, max_depth
         As in `compactwire.gcf.to_json`.
+    max_expansion : int
+        As in `compactwire.gcf.to_json`, for each row. All rows together may become as many bytes
+        more than 64 times the texts and 1 KiB for each.
     errors, threads
         As in `encode`.
 
@@ -312,6 +323,8 @@ def gcf_to_json(
     ------
     GcfError
         As `compactwire.gcf.to_json`, with the attribute `row`.
+    OutputTooLarge
+        All rows together exceed `max_expansion`, whatever `errors` is.
 
     Source: GCF 3.6 sections 2 to 7.
     """
@@ -441,7 +454,8 @@ def cad_from_binary(
     column : Arrow column
         Documents in the binary form, as bytes.
     max_expansion : int
-        As in `compactwire.cad.from_binary`, for each row.
+        As in `compactwire.cad.from_binary`, for each row. All rows together may become as many
+        bytes more than 64 times the documents and 1 KiB for each.
     errors, threads
         As in `encode`.
 
@@ -454,6 +468,8 @@ def cad_from_binary(
     ------
     BinaryError
         As `compactwire.cad.from_binary`, with the attribute `row`.
+    OutputTooLarge
+        All rows together exceed `max_expansion`, whatever `errors` is.
 
     Source: CAD IR "Future Enhancements".
     """

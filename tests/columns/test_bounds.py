@@ -1,0 +1,104 @@
+"""Columns whose rows are far larger than they look: memory, and the end of a call by Ctrl-C."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire import arrow, gcf
+from tests.columns.producer import Column, texts
+from tests.package.test_interrupts import ctrl_c, is_finished
+
+__all__ = ["ctrl_c"]
+
+SIZE = 4_000_000
+BOMB = cw.encode("a" * SIZE, format="zstd")
+TABLE = gcf.dumps([{"a" * 10_000: n} for n in range(1000)])
+
+
+def bombs(count: int) -> arrow.Column:
+    """Messages that were imported already, during which a call also looks for signals."""
+    return arrow.encode(Column(["a" * SIZE] * count), format="zstd")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the function raise of C")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "call",
+    [
+        arrow.inspect,
+        arrow.decode,
+        partial(arrow.decode, max_size=SIZE - 1, errors="null"),
+    ],
+    ids=["inspect", "decode", "decode of rows that fail"],
+)
+def test_ctrl_c_ends_a_call_within_a_few_bombs(call: Callable[..., Any], threads: int) -> None:
+    assert not is_finished(partial(call, bombs(16), threads=threads))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("errors", ["raise", "null", "report"])
+def test_all_rows_together_are_bounded(threads: int, errors: Any) -> None:
+    chunks = [[BOMB] * 3, ["RES|OK||0|x"] * 200_000 + [BOMB] * 9 + [""]]
+    options: dict[str, Any] = {"threads": threads, "errors": errors, "fields": ["result"]}
+    with pytest.raises(cw.OutputTooLarge, match=r"raise max_expansion") as caught:
+        arrow.decode(Column(*chunks), max_expansion=5 * SIZE, **options)
+    assert (caught.value.row, caught.value.limit) == (200_005, 5 * SIZE)
+    assert len(arrow.decode(Column(chunks[0]), max_expansion=3 * SIZE, **options)) == 3
+
+
+def test_a_row_that_fails_before_the_bound_is_raised_first() -> None:
+    column = Column(["?"] + ["RES|OK||0|x"] * 200_000 + [BOMB] * 9)
+    for threads in (1, 2, 7):
+        with pytest.raises(cw.InvalidPrefix) as caught:
+            arrow.decode(column, threads=threads, max_expansion=0)
+        assert caught.value.row == 0
+
+
+def test_the_bound_is_for_what_the_rows_do_not_explain() -> None:
+    rows = ["RES|OK||0|" + "x" * n for n in range(0, 5000, 7)]
+    assert len(arrow.decode(Column(rows), max_expansion=0)) == len(rows)
+    assert len(arrow.decode(Column(["?"] * 5000), errors="report", max_expansion=0)) == 5000
+    assert len(arrow.decode(Column([BOMB] * 9), fields=["tokens"], max_expansion=0)) == 9
+    assert len(arrow.inspect(Column([BOMB] * 9))) == 9
+
+
+def test_the_default_bound_is_a_quarter_of_a_gigabyte() -> None:
+    bomb = cw.encode("a" * 60_000_000, format="zstd")
+    with pytest.raises(cw.OutputTooLarge) as caught:
+        arrow.decode(Column(*[[bomb]] * 40))
+    assert (caught.value.row, caught.value.limit) == (4, 256 << 20)
+
+
+def test_json_of_all_rows_together_is_bounded() -> None:
+    with pytest.raises(cw.OutputTooLarge) as caught:
+        arrow.gcf_to_json(Column([TABLE] * 9), max_expansion=50_000_000)
+    assert caught.value.row == 5
+    assert len(texts(arrow.gcf_to_json(Column([TABLE] * 5), max_expansion=50_000_000))) == 5
+    with pytest.raises(cw.GcfError) as refused:
+        arrow.gcf_to_json(Column([TABLE]), max_expansion=1_000_000)
+    assert (refused.value.code, refused.value.row) == ("limit_exceeded", 0)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory the Linux way")
+def test_a_growing_column_needs_twice_its_memory_and_no_more() -> None:
+    code = (
+        "import resource\n"
+        "import compactwire as cw\n"
+        "from compactwire import arrow\n"
+        "from tests.columns.producer import Column\n"
+        "bomb = cw.encode('a' * 50_000_000, format='zstd')\n"
+        "column = Column([bomb] * 8)\n"
+        "arrow.decode(Column([bomb]), max_expansion=1 << 40)\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 1_500_000_000,) * 2)\n"
+        "print(len(arrow.decode(column, max_expansion=1 << 40)))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "8\n", found.stderr
