@@ -27,6 +27,10 @@ const MAX_EMPTY_ROWS: i64 = 1 << 28;
 /// The maximum number of buffers of an array of views.
 const MAX_BUFFERS: i64 = 1 << 24;
 
+/// The rows and the bytes of texts that are validated between two polls.
+const PART_ROWS: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+const PART_SIZE: usize = if cfg!(test) { 1 << 16 } else { 64 << 20 };
+
 /// More rows than any memory has, so that sizes in bytes do not overflow.
 const MAX_ROWS: i64 = 1 << 48;
 
@@ -231,9 +235,55 @@ fn validate(data: &ArrayData) -> Result<(), ArrowError> {
     data.validate_nulls()?;
     let is_dictionary = matches!(data.data_type(), DataType::Dictionary(..));
     if !(is_dictionary && data.child_data()[0].is_empty()) {
-        data.validate_values()?;
+        validate_values(data)?;
     }
     data.child_data().iter().try_for_each(validate)
+}
+
+/// Validates the values of an array without its children, in parts, so that the call can be stopped between them.
+fn validate_values(data: &ArrayData) -> Result<(), ArrowError> {
+    let mut start = 0;
+    while start < data.len() {
+        poll();
+        let end = part_end(data, start);
+        if start == 0 && end == data.len() {
+            return data.validate_values();
+        }
+        data.slice(start, end - start).validate_values().map_err(|error| {
+            ArrowError::InvalidArgumentError(format!("{error}, in the rows from {start} on"))
+        })?;
+        start = end;
+    }
+    Ok(())
+}
+
+/// Where the part of an array ends that begins at `start` and takes few milliseconds to validate.
+fn part_end(data: &ArrayData, start: usize) -> usize {
+    let len = data.len();
+    let most = len.min(start.saturating_add(PART_ROWS));
+    match data.data_type() {
+        DataType::Utf8View | DataType::BinaryView => {
+            let views = &data.buffer::<u128>(0)[start..most];
+            let mut size = 0;
+            // The length of a text is in the first four bytes of its view.
+            let fits = |view: &&u128| {
+                size += (**view & u128::from(u32::MAX)) as usize;
+                size <= PART_SIZE
+            };
+            start + views.iter().take_while(fits).count().max(1)
+        }
+        DataType::Utf8 | DataType::LargeUtf8 => {
+            let average = data.buffers()[1].len() / len;
+            most.min(start + (PART_SIZE / average.max(1)).max(1))
+        }
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::Map(..)
+        | DataType::Dictionary(..) => most,
+        _ => len,
+    }
 }
 
 /// The buffers of an array of a type.
@@ -436,4 +486,53 @@ fn check_views(array: &RawArray, rows: i64) -> Result<(), &'static str> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt;
+    use arrow_array::{Array, LargeStringArray, StringArray, StringViewArray};
+    use std::cell::Cell;
+
+    thread_local! {
+        static POLLS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// How often the validation of an array polls.
+    fn polls(array: &dyn Array) -> usize {
+        let count = || {
+            POLLS.set(POLLS.get() + 1);
+            false
+        };
+        POLLS.set(0);
+        assert!(interrupt::run(count, || validate(&array.to_data())).unwrap().is_ok());
+        POLLS.get()
+    }
+
+    #[test]
+    fn a_long_array_is_validated_in_parts() {
+        let text = "é".repeat(PART_SIZE / 4);
+        assert_eq!(polls(&StringArray::new_null(10 * PART_ROWS)), 10);
+        assert_eq!(polls(&LargeStringArray::from(vec![&*text; 20])), 10);
+        assert_eq!(polls(&StringViewArray::from(vec![&*text; 20])), 10);
+        assert_eq!(polls(&StringViewArray::from(vec![&*text.repeat(9); 20])), 20);
+    }
+
+    #[test]
+    fn an_error_is_found_in_every_part() {
+        let rows = 3 * PART_ROWS;
+        for bad in [0, PART_ROWS, rows - 1] {
+            let mut bytes = vec![b'a'; rows];
+            bytes[bad] = 0xff;
+            let offsets: Vec<i32> = (0..=i32::try_from(rows).unwrap()).collect();
+            let data = ArrayData::builder(DataType::Utf8)
+                .len(rows)
+                .add_buffer(offsets.into())
+                .add_buffer(bytes.into());
+            // SAFETY: nothing but the validation reads the texts.
+            let data = unsafe { data.build_unchecked() };
+            assert!(validate(&data).is_err(), "{bad}");
+        }
+    }
 }
