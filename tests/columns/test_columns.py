@@ -209,6 +209,22 @@ def test_offsets_that_are_not_aligned_are_read() -> None:
         assert rows[:7] == [row if row is None else cw.encode(row) for row in ROWS]
 
 
+@pytest.mark.parametrize(
+    ("returned", "found"),
+    [((1,), "a tuple of 1"), ((1, 2, 3), "a tuple of 3"), ([1, 2], "list"), (None, "NoneType")],
+    ids=str,
+)
+def test_a_producer_must_return_two_capsules(returned: object, found: str) -> None:
+    class Producer:
+        def __arrow_c_array__(self, requested_schema: object = None) -> object:
+            return returned
+
+    with pytest.raises(TypeError, match=f"expected a tuple of two capsules.*, not {found}$"):
+        arrow.encode(Producer())
+    with pytest.raises(TypeError, match=f"expected a tuple of two capsules.*, not {found}$"):
+        gcf.dumps(Producer())
+
+
 def test_capsules_of_an_array_are_taken_once() -> None:
     column = OneArray(["a"])
     capsules = column.__arrow_c_array__()

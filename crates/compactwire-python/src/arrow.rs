@@ -21,7 +21,7 @@ use compactwire::json::Escape;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCapsule, PyInt, PyString};
+use pyo3::types::{PyBool, PyCapsule, PyInt, PyString, PyTuple};
 use std::ffi::CStr;
 
 /// Functions of columns; import `compactwire.arrow` instead.
@@ -160,6 +160,19 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
 }
 
+/// The two capsules that `__arrow_c_array__` returns.
+fn pair<'py>(capsules: &Bound<'py, PyAny>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let found = match capsules.cast::<PyTuple>() {
+        Ok(tuple) if tuple.len() == 2 => return Ok((tuple.get_item(0)?, tuple.get_item(1)?)),
+        Ok(tuple) => format!("a tuple of {}", tuple.len()),
+        Err(_) => class_name(&capsules.get_type()),
+    };
+    let message = format!(
+        "expected a tuple of two capsules, arrow_schema and arrow_array, from __arrow_c_array__, not {found}"
+    );
+    Err(PyTypeError::new_err(message).into())
+}
+
 /// Whether objects of this class have the method. `None` in its place says that they do not.
 fn has_method(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
     Ok(object.get_type().getattr_opt(name)?.is_some_and(|method| !method.is_none()))
@@ -182,7 +195,7 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     let method = intern!(py, "__arrow_c_array__");
     if has_method(object, method)? {
         let capsules = object.call_method0(method)?;
-        let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = capsules.extract()?;
+        let (schema, array) = pair(&capsules)?;
         let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
         let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
         // SAFETY: the names of the capsules say what they hold; both are moved out.
@@ -358,9 +371,7 @@ fn decode<'py>(
     let fields = fields.map_or_else(|| Ok(Field::ALL[..4].to_vec()), self::fields)?;
     let given = Given::new(dictionary, dictionaries)?;
     let decode = DecodeOptions { max_size, dictionaries: &given.named() };
-    call(column, |column| {
-        core::decode(column, &fields, fallback, &decode, max_expansion, options)
-    })
+    call(column, |column| core::decode(column, &fields, fallback, &decode, max_expansion, options))
 }
 
 /// `fields=`: names of fields.
