@@ -278,3 +278,64 @@ def test_any_table(data: st.DataObject) -> None:
     table = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
     assert gcf.dumps(table) == expected(table)
     assert gcf.dumps([table]) == gcf.dumps([table.to_pylist()], types="common")
+
+
+def views(rows: int, length: int, values: Any) -> Any:
+    """A list view whose rows all have the same elements."""
+    starts, lengths = pa.array([0] * rows, pa.int32()), pa.array([length] * rows, pa.int32())
+    return pa.ListViewArray.from_arrays(starts, lengths, values)
+
+
+def shared(rows: int, value: Any) -> Any:
+    """A dictionary-encoded column of one value."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int8()), pa.array([value]))
+
+
+def text_views(rows: int, text: str) -> Any:
+    view = len(text).to_bytes(4, "little") + text[:4].encode() + bytes(8)
+    buffers = [None, pa.py_buffer(view * rows), pa.py_buffer(text.encode())]
+    return pa.Array.from_buffers(pa.string_view(), rows, buffers)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        views(20_000, 2_000, pa.array([1] * 2_000)),
+        views(300, 300, views(300, 300, pa.array(["x"] * 300))),
+        pa.table({"a": views(2_000, 2_000, shared(2_000, "x" * 100))}),
+        pa.table({"a": shared(10_000, "x" * 100_000)}),
+        shared(1_000, {"a": "x" * 1_000_000}),
+        pa.chunked_array([shared(1_000, "x" * 100_000)] * 10),
+        text_views(10_000, "x" * 100_000),
+        pa.nulls(20_000_000),
+        pa.array([[{"x" * 100_000: 1}]] * 10_000),
+    ],
+    ids=[
+        "list view",
+        "nested",
+        "in a table",
+        "dictionary",
+        "structs",
+        "chunks",
+        "views",
+        "nulls",
+        "names",
+    ],
+)
+def test_a_table_that_repeats_its_cells_is_bounded(column: Any) -> None:
+    for value in (column, {"a": [column]}):
+        with pytest.raises(cw.GcfError, match="far larger than the table") as caught:
+            gcf.dumps(value)
+        assert caught.value.code == "limit_exceeded"
+
+
+def test_cells_may_be_shared_within_the_bound() -> None:
+    nested = views(3, 2, views(4, 3, pa.array([1, None, 2])))
+    for column in (nested, views(9, 2, shared(2, "x" * 99)), text_views(9, "x" * 99)):
+        assert gcf.dumps(column) == gcf.dumps(column.to_pylist())
+    assert len(gcf.dumps(shared(1_000_000, "x" * 200))) > 200_000_000
+    # The elements of a null row are not written.
+    unused = pa.array([0] * 50_000, pa.int32()), pa.array([2_000] * 50_000, pa.int32())
+    mask = pa.array([True] * 50_000)
+    column = pa.ListViewArray.from_arrays(*unused, pa.array([1] * 2_000), mask=mask)
+    assert gcf.dumps(column) == gcf.dumps([None] * 50_000)

@@ -16,11 +16,12 @@
 //!
 //! # Modules
 //! `node` reads the buffers, `moments` dates, times and decimals. `walk` is the fast path of the writer of GCF,
-//! which builds no rows; `emit` is the checked path, which reports errors.
+//! which builds no rows; `emit` is the checked path, which reports errors. `repeats` limits how much is written.
 
 mod emit;
 mod moments;
 mod node;
+mod repeats;
 mod walk;
 
 use super::column::Column;
@@ -44,9 +45,10 @@ impl Table {
     /// Prepares to read a column. No buffer is copied.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`]; `limit_exceeded` if its rows refer to the same cells too often.
     pub fn new(column: &Column) -> Result<Self, Error> {
         memory::ensure(column.chunks().len().saturating_mul(COLUMN_SIZE))?;
+        repeats::check(column.chunks())?;
         let chunks = column.chunks().iter().map(|chunk| Node::new(&**chunk));
         let mut starts = vec![0];
         for chunk in column.chunks() {

@@ -67,6 +67,45 @@ pub(super) enum Ranges {
 }
 
 impl Ranges {
+    /// The ranges of a list or map, and its children; `None` for another array.
+    pub(super) fn of(array: &dyn Array) -> Option<(Self, Vec<&ArrayRef>)> {
+        Some(match array.data_type() {
+            DataType::List(_) => {
+                let array = array.as_list::<i32>();
+                (Self::Small(array.offsets().inner().clone()), vec![array.values()])
+            }
+            DataType::LargeList(_) => {
+                let array = array.as_list::<i64>();
+                (Self::Large(array.offsets().inner().clone()), vec![array.values()])
+            }
+            DataType::ListView(_) => {
+                let array = array.as_list_view::<i32>();
+                let (offsets, sizes) = (array.offsets().clone(), array.sizes().clone());
+                (Self::SmallView(offsets, sizes), vec![array.values()])
+            }
+            DataType::LargeListView(_) => {
+                let array = array.as_list_view::<i64>();
+                let (offsets, sizes) = (array.offsets().clone(), array.sizes().clone());
+                (Self::LargeView(offsets, sizes), vec![array.values()])
+            }
+            DataType::FixedSizeList(_, size) => {
+                let size = usize::try_from(*size).unwrap_or(0);
+                (Self::Fixed(size), vec![array.as_fixed_size_list().values()])
+            }
+            DataType::Map(..) => {
+                let array = array.as_map();
+                let ranges = Self::Small(array.offsets().inner().clone());
+                (ranges, vec![array.keys(), array.values()])
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether two rows may have the same elements.
+    pub(super) fn may_overlap(&self) -> bool {
+        matches!(self, Self::SmallView(..) | Self::LargeView(..))
+    }
+
     /// The first element of a row, and their number.
     pub(super) fn get(&self, row: usize) -> (usize, usize) {
         // Validated arrays have no negative offsets.
@@ -91,15 +130,12 @@ impl Node {
         };
         let kind = match array.data_type() {
             DataType::Struct(fields) => Self::structure(array.as_struct(), fields)?,
-            DataType::List(_)
-            | DataType::LargeList(_)
-            | DataType::ListView(_)
-            | DataType::LargeListView(_)
-            | DataType::FixedSizeList(..)
-            | DataType::Map(..) => Self::container(array)?,
-            _ => match Keys::new(array) {
-                Some((keys, values)) => Kind::Dictionary(keys, Box::new(Self::new(&**values)?)),
-                None => scalars(array),
+            _ => match (Ranges::of(array), Keys::new(array)) {
+                (Some((ranges, children)), _) => Self::container(array, ranges, &children)?,
+                (None, Some((keys, values))) => {
+                    Kind::Dictionary(keys, Box::new(Self::new(&**values)?))
+                }
+                (None, None) => scalars(array),
             },
         };
         Ok(Self { nulls, kind })
@@ -115,42 +151,15 @@ impl Node {
         Ok(Kind::Struct(Struct { fields: fields.clone(), columns, distinct }))
     }
 
-    fn container(array: &dyn Array) -> Result<Kind, Error> {
-        let list =
-            |ranges, values: &ArrayRef| Ok(Kind::List(ranges, Box::new(Self::new(&**values)?)));
-        match array.data_type() {
-            DataType::List(_) => {
-                let array = array.as_list::<i32>();
-                list(Ranges::Small(array.offsets().inner().clone()), array.values())
-            }
-            DataType::LargeList(_) => {
-                let array = array.as_list::<i64>();
-                list(Ranges::Large(array.offsets().inner().clone()), array.values())
-            }
-            DataType::ListView(_) => {
-                let array = array.as_list_view::<i32>();
-                let (offsets, sizes) = (array.offsets().clone(), array.sizes().clone());
-                list(Ranges::SmallView(offsets, sizes), array.values())
-            }
-            DataType::LargeListView(_) => {
-                let array = array.as_list_view::<i64>();
-                let (offsets, sizes) = (array.offsets().clone(), array.sizes().clone());
-                list(Ranges::LargeView(offsets, sizes), array.values())
-            }
-            DataType::FixedSizeList(_, size) => {
-                let size = usize::try_from(*size).unwrap_or(0);
-                list(Ranges::Fixed(size), array.as_fixed_size_list().values())
-            }
-            _ => {
-                let array = array.as_map();
-                let ranges = Ranges::Small(array.offsets().inner().clone());
-                let (keys, values) = (Self::new(&**array.keys())?, Self::new(&**array.values())?);
-                if !keys.are_keys(array.keys().len()) {
-                    return Ok(Kind::Unsupported(array.data_type().clone()));
-                }
-                Ok(Kind::Map(ranges, Box::new(keys), Box::new(values)))
-            }
+    fn container(array: &dyn Array, ranges: Ranges, children: &[&ArrayRef]) -> Result<Kind, Error> {
+        let [keys, values] = children else {
+            return Ok(Kind::List(ranges, Box::new(Self::new(&**children[0])?)));
+        };
+        let (count, keys, values) = (keys.len(), Self::new(&***keys)?, Self::new(&***values)?);
+        if !keys.are_keys(count) {
+            return Ok(Kind::Unsupported(array.data_type().clone()));
         }
+        Ok(Kind::Map(ranges, Box::new(keys), Box::new(values)))
     }
 
     #[inline]
