@@ -8,6 +8,7 @@
 use super::cells::{self, Cells, Shape};
 use super::error::{Error, UNSUPPORTED};
 use super::import;
+use crate::interrupt::poll;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, new_empty_array};
@@ -131,7 +132,10 @@ impl Column {
             ([chunk], _) => Arc::clone(chunk),
             (chunks, Some(shape)) if cells::fit(shape, chunks) => {
                 let mut cells = Cells::for_parts(shape, chunks)?;
-                chunks.iter().try_for_each(|chunk| cells.append(chunk))?;
+                for chunk in chunks {
+                    poll();
+                    cells.append(chunk)?;
+                }
                 cells.finish()?
             }
             _ => return Ok(None),

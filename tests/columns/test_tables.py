@@ -339,3 +339,16 @@ def test_cells_may_be_shared_within_the_bound() -> None:
     mask = pa.array([True] * 50_000)
     column = pa.ListViewArray.from_arrays(*unused, pa.array([1] * 2_000), mask=mask)
     assert gcf.dumps(column) == gcf.dumps([None] * 50_000)
+
+
+def test_a_map_of_very_many_keys_is_checked_too() -> None:
+    keys = [f"key {n}" for n in range(100_000)]
+    for extra in ([], ["key 7"]):
+        row = [(key, 1) for key in keys + extra]
+        column = pa.array([row], pa.map_(pa.utf8(), pa.int8()))
+        if not extra:
+            assert gcf.dumps(column) == gcf.dumps([dict(row)])
+            continue
+        with pytest.raises(cw.GcfError) as caught:
+            gcf.dumps(column)
+        assert caught.value.code == "duplicate_key"

@@ -79,7 +79,8 @@ impl Column {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> Result<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
-        let array = self.0.to_array()?.ok_or_else(|| {
+        let join = || attached(|| self.0.to_array());
+        let array = py.detach(join)??.ok_or_else(|| {
             let chunks = self.0.chunks().len();
             PyValueError::new_err(format!(
                 "the texts of the {chunks} chunks are too large for one array: take the column by \

@@ -92,3 +92,35 @@ impl Table {
         sink.end_array()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt;
+    use arrow_array::{ArrayRef, Int8Array};
+    use arrow_schema::{DataType, Field};
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    thread_local! {
+        static POLLS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn every_pass_over_the_rows_polls() {
+        let rows: ArrayRef = Arc::new(Int8Array::from(vec![1; 400_000]));
+        let column = Column::new(Arc::new(Field::new("", DataType::Int8, true)), vec![rows]);
+        let table = Table::new(&column).unwrap();
+        let count = || {
+            POLLS.set(POLLS.get() + 1);
+            false
+        };
+        let text = interrupt::run(count, || table.write(&EncodeOptions::default()));
+        assert_eq!(
+            text.unwrap().unwrap().len(),
+            "GCF profile=generic\n## [400000]: ".len() + 800_000
+        );
+        // One pass determines how the rows are written, another one writes them.
+        assert!(POLLS.get() > 150, "{}", POLLS.get());
+    }
+}

@@ -7,6 +7,7 @@ use crate::arrow::error::Error;
 use crate::arrow::integers::Integers;
 use crate::arrow::keys::Keys;
 use crate::gcf::Code;
+use crate::interrupt::polled;
 use crate::memory;
 use crate::walk::Found;
 use arrow_array::cast::AsArray;
@@ -16,6 +17,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Fields};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The values of a column of one chunk.
@@ -228,15 +230,24 @@ fn scalars(array: &dyn Array) -> Kind {
     }
 }
 
+/// More keys than these are not sorted, because a call cannot be stopped while it sorts.
+const FEW_KEYS: usize = 1 << 16;
+
 /// Why the keys of a map cannot be those of an object.
 pub(super) fn invalid_keys(keys: &Node, rows: Range<usize>) -> Option<(Code, &'static str)> {
-    let mut texts = Vec::new();
-    memory::require(texts.try_reserve_exact(rows.len()));
-    texts.extend(rows.map(|row| keys.key(row)));
-    texts.sort_unstable();
-    if texts.first() == Some(&None) {
+    if polled(rows.clone()).any(|row| keys.key(row).is_none()) {
         return Some((Code::UnsupportedType, "a key of the map is null"));
     }
-    let duplicate = texts.windows(2).any(|pair| pair[0] == pair[1]);
+    let duplicate = if rows.len() > FEW_KEYS {
+        let mut seen = HashSet::new();
+        memory::require(seen.try_reserve(rows.len()));
+        polled(rows).any(|row| !seen.insert(keys.key(row)))
+    } else {
+        let mut texts = Vec::new();
+        memory::require(texts.try_reserve_exact(rows.len()));
+        texts.extend(rows.map(|row| keys.key(row)));
+        texts.sort_unstable();
+        texts.windows(2).any(|pair| pair[0] == pair[1])
+    };
     duplicate.then_some((Code::DuplicateKey, "two keys of the map are equal"))
 }

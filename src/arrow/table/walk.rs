@@ -2,6 +2,7 @@
 
 use super::Table;
 use super::node::{Kind, Node, Struct, invalid_keys};
+use crate::interrupt::polled;
 use crate::walk::{Found, Look, Stop, Type, Walk};
 use std::cell::Cell as Last;
 use std::rc::Rc;
@@ -186,8 +187,8 @@ impl<'t> Walk for Rows<'t> {
 
     fn all_members(&self, object: &Members<'t>, mut test: impl FnMut(Type) -> bool) -> bool {
         let Members { of, row, next } = *object;
-        let mut members = (next..).map_while(|index| of.member(row, index));
-        members.all(|(_, value)| test(self.type_of(&value)))
+        let members = (next..).map_while(|index| of.member(row, index));
+        polled(members).all(|(_, value)| test(self.type_of(&value)))
     }
 
     #[inline]

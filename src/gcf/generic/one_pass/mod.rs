@@ -21,7 +21,7 @@ use crate::gcf::limits::is_readable;
 use crate::gcf::syntax::header::GENERIC;
 use crate::gcf::syntax::number::put_float;
 use crate::gcf::syntax::string::{put_key, put_value};
-use crate::interrupt::Steps;
+use crate::interrupt::{Steps, polled};
 use crate::text::output::{Memory, Output};
 use crate::walk::{Found, Stop, Type, Walk};
 
@@ -263,7 +263,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         let first = self.walk.element(array, 0);
         let first = self.converted(&first)?;
         let all = |test: fn(Type) -> bool| {
-            (1..length).all(|index| test(self.walk.type_of(&self.walk.element(array, index))))
+            polled(1..length).all(|index| test(self.walk.type_of(&self.walk.element(array, index))))
         };
         let kind = match self.walk.type_of(&first) {
             Type::Object if all(|one| matches!(one, Type::Object | Type::Foreign)) => Kind::Rows,
