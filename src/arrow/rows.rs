@@ -56,6 +56,10 @@ pub(super) trait Chunk: Sync + Sized {
     fn rows(&self) -> usize;
     /// The bytes of all rows, or an estimate.
     fn bytes(&self) -> usize;
+    /// The bytes of all rows in memory, where rows may share a text.
+    fn stored(&self) -> usize {
+        self.bytes()
+    }
 }
 
 /// Why a row has no result.
@@ -131,6 +135,24 @@ fn with_errors(shape: Shape, errors: OnError) -> Shape {
     Shape::Struct(fields)
 }
 
+/// A chunk of a column.
+struct Part<'c, C> {
+    chunk: &'c C,
+    /// The rows of earlier chunks.
+    before: usize,
+    /// The bytes of its texts in memory, and in all rows.
+    texts: (usize, usize),
+}
+
+/// The part of a row's bytes that is not shared with other rows, on average.
+fn scaled(bytes: usize, (stored, all): (usize, usize)) -> usize {
+    if stored == all {
+        return bytes;
+    }
+    let part = bytes as u128 * stored as u128 / all as u128;
+    usize::try_from(part).unwrap_or(usize::MAX)
+}
+
 struct Job<F> {
     shape: Shape,
     errors: OnError,
@@ -146,9 +168,9 @@ struct Bound {
 }
 
 impl Bound {
-    /// Adds a row of which `read` bytes were read and `made` bytes are kept. Returns whether the limit is kept.
-    fn add(&self, read: usize, made: usize) -> bool {
-        let free = read.saturating_mul(FREE.0).saturating_add(FREE.1);
+    /// Adds a row that has `stored` bytes and of which `made` bytes are kept. Returns whether the limit is kept.
+    fn add(&self, stored: usize, made: usize) -> bool {
+        let free = stored.saturating_mul(FREE.0).saturating_add(FREE.1);
         let more = made.saturating_sub(free);
         // Only few rows change the number, for which the threads would wait for each other.
         more == 0 || self.expansion.fetch_add(more, Ordering::Relaxed) + more <= self.max
@@ -225,11 +247,12 @@ impl<F> Job<F> {
     where
         F: Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
     {
-        let (all, average) = (chunk.rows(), chunk.bytes() / chunk.rows().max(1));
-        let size = (PIECE / average.max(1)).clamp(1, MAX_ROWS);
+        let (all, bytes) = (chunk.rows(), chunk.bytes());
+        let size = (PIECE / (bytes / all.max(1)).max(1)).clamp(1, MAX_ROWS);
+        let part = Part { chunk, before, texts: (chunk.stored().min(bytes), bytes.max(1)) };
         let piece = |range: &Range<usize>| {
             let mut rows = Rows::new(&self.shape, range.len())?;
-            self.apply(chunk, range.clone(), before, &mut rows).map(|()| rows)
+            self.apply(&part, range.clone(), &mut rows).map(|()| rows)
         };
         if all <= size {
             return piece(&(0..all));
@@ -237,7 +260,7 @@ impl<F> Job<F> {
         let sample = size.div_ceil(SAMPLE);
         let mut rows = piece(&(0..sample))?.grow(all)?;
         if threads < 2 {
-            return self.apply(chunk, sample..all, before, &mut rows).map(|()| rows);
+            return self.apply(&part, sample..all, &mut rows).map(|()| rows);
         }
         let pieces = (sample..all).step_by(size).map(|start| start..(start + size).min(all));
         for turn in pieces.collect::<Vec<_>>().chunks(threads * PIECES) {
@@ -259,9 +282,8 @@ impl<F> Job<F> {
 
     fn apply<C: Chunk>(
         &self,
-        chunk: &C,
+        &Part { chunk, before, texts }: &Part<'_, C>,
         range: Range<usize>,
-        before: usize,
         rows: &mut Rows,
     ) -> Result<(), Error>
     where
@@ -273,7 +295,7 @@ impl<F> Job<F> {
             let kept = cells.bytes();
             let stop = (self.apply)(chunk, row, cells).err();
             let (work, kept) = (cells.take_work(), cells.bytes() - kept);
-            if !self.bound.add(work.read, kept) {
+            if !self.bound.add(scaled(work.read, texts), kept) {
                 return Err(Error::Expansion { row: before + row, limit: self.bound.max });
             }
             let bytes = work.read.saturating_add(work.made).saturating_add(kept);

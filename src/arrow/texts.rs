@@ -110,6 +110,22 @@ impl Chunk for Texts {
             Self::Dictionary(keys, texts) => texts.bytes() / texts.rows().max(1) * keys.rows(),
         }
     }
+
+    fn stored(&self) -> usize {
+        /// The bytes of the buffers, and of the views themselves, which hold short texts.
+        macro_rules! bytes {
+            ($array:expr) => {
+                $array.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>()
+                    + $array.len() * size_of::<u128>()
+            };
+        }
+        match self {
+            Self::Utf8View(array) => bytes!(array),
+            Self::BinaryView(array) => bytes!(array),
+            Self::Dictionary(_, texts) => texts.stored(),
+            _ => self.bytes(),
+        }
+    }
 }
 
 impl Texts {
@@ -161,6 +177,10 @@ impl Chunk for Binaries {
 
     fn bytes(&self) -> usize {
         self.0.bytes()
+    }
+
+    fn stored(&self) -> usize {
+        self.0.stored()
     }
 }
 

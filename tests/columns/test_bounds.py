@@ -102,3 +102,10 @@ def test_a_growing_column_needs_twice_its_memory_and_no_more() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert found.stdout == "8\n", found.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the function raise of C")
+def test_ctrl_c_ends_the_joining_of_chunks() -> None:
+    column = arrow.detect(Column(["RES|"], ["RES|"]))
+    assert not is_finished(column.__arrow_c_array__)
+    assert is_finished(column.__arrow_c_schema__)

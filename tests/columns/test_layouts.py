@@ -271,3 +271,21 @@ def test_an_exception_in_a_producer_is_in_the_message() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema([("result", pa.utf8())]), batches())
     with pytest.raises(cw.CompactWireError, match="the disk is gone"):
         arrow.encode(reader, errors="null")
+
+
+def test_rows_that_share_a_text_share_the_size_of_their_result() -> None:
+    text = "RES|OK||0|" + "x" * 100_000
+    view = len(text).to_bytes(4, "little") + b"RES|" + bytes(8)
+    for count in (20, 1_000):
+        buffers = [None, pa.py_buffer(view * count), pa.py_buffer(text.encode())]
+        indices = pa.array([0] * count, pa.int8())
+        for column in (
+            pa.DictionaryArray.from_arrays(indices, pa.array([text])),
+            pa.Array.from_buffers(pa.string_view(), count, buffers),
+        ):
+            if count == 20:
+                assert len(arrow.decode(column, max_expansion=1_000_000)) == count
+                continue
+            with pytest.raises(cw.OutputTooLarge) as caught:
+                arrow.decode(column, max_expansion=1_000_000)
+            assert caught.value.row == 10
