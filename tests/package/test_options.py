@@ -131,7 +131,7 @@ NUMBERS: dict[str, Call] = {
     **of_columns("protocol", arrow.encode),
     **of_columns("max_size", arrow.decode, arrow.inspect),
     **of_columns("max_depth", arrow.gcf_from_json, arrow.gcf_to_json),
-    **of_columns("max_expansion", arrow.cad_from_binary),
+    **of_columns("max_expansion", arrow.decode, arrow.gcf_to_json, arrow.cad_from_binary),
     "arrow.gcf_loads max_depth": lambda n: arrow.gcf_loads(TEXT, max_depth=n),
     "arrow.gcf_loads max_expansion": lambda n: arrow.gcf_loads(TEXT, max_expansion=n),
     "DeltaStream.__new__ max_size": lambda n: cw.DeltaStream("a", max_size=n),
