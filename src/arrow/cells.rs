@@ -4,7 +4,7 @@
 //! [`MAX_TEXT`] bytes, which the offsets of Arrow's type utf8 can address.
 
 use super::error::Error;
-use crate::memory::{self, Meter};
+use crate::memory;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
@@ -20,6 +20,9 @@ pub(super) const MAX_TEXT: usize = if cfg!(test) { 1 << 10 } else { 1 << 30 };
 
 /// The maximum number of bytes of all texts of a column. A column that is not full has room for one more.
 const MAX_COLUMN: usize = 2 * MAX_TEXT - 1;
+
+/// How many bytes of texts are appended at most between two checks of memory. Twice half of it is not checked.
+const STRIDE: usize = 64 << 10;
 
 /// The type of a column of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +92,8 @@ pub(super) struct Cells {
     valid: Vec<bool>,
     /// The bytes of all texts.
     bytes: usize,
-    meter: Meter,
+    /// Up to so many bytes, there is memory for the texts.
+    checked: usize,
     /// What the function has done for the row so far.
     work: Work,
 }
@@ -146,8 +150,8 @@ impl Cells {
                 Kind::Bool => Cell::Bool(BooleanBuilder::with_capacity(rows)),
             });
         }
-        let (shape, meter, work) = (shape.clone(), Meter::new(1), Work::default());
-        Ok(Self { shape, columns: cells, valid, bytes: 0, meter, work })
+        let (shape, work) = (shape.clone(), Work::default());
+        Ok(Self { shape, columns: cells, valid, bytes: 0, checked: STRIDE / 2, work })
     }
 
     /// The number of rows that have ended.
@@ -185,13 +189,22 @@ impl Cells {
         self.bytes >= MAX_TEXT
     }
 
+    /// Checks that there is memory for the texts: a column that is full is copied to one of twice its size.
+    fn expect_more(&mut self) -> Result<(), Error> {
+        if self.bytes >= self.checked {
+            self.checked = self.bytes.saturating_add(self.bytes.min(STRIDE));
+            memory::ensure(self.checked.saturating_mul(2))?;
+        }
+        Ok(())
+    }
+
     /// Begins the next cell of the column `at`: a text of `size` bytes.
     fn text_cell(&mut self, at: usize, size: usize) -> Result<&mut Cell, Error> {
         if size > MAX_TEXT {
             return Err(Error::TooLarge { size, limit: MAX_TEXT });
         }
         self.bytes += size;
-        self.meter.reach(self.bytes)?;
+        self.expect_more()?;
         Ok(&mut self.columns[at])
     }
 
@@ -286,7 +299,7 @@ impl Cells {
     pub(super) fn append(&mut self, rows: &ArrayRef) -> Result<(), Error> {
         let parts = columns(&self.shape, rows).iter();
         self.bytes += parts.map(|part| text_size(part, 0..rows.len())).sum::<usize>();
-        self.meter.reach(self.bytes)?;
+        self.expect_more()?;
         for (column, part) in self.columns.iter_mut().zip(columns(&self.shape, rows)) {
             match column {
                 Cell::Text(column) => column.append_array(part.as_string())?,

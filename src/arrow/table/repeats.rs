@@ -12,7 +12,6 @@ use crate::gcf::{self, Code, FREE_EXPANSION, Limits};
 use crate::interrupt::polled;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
-use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 /// The bytes that a cell counts, besides its text.
@@ -23,24 +22,33 @@ const CELL_SIZE: u64 = 16;
 /// # Errors
 /// `limit_exceeded`; [`Error::OutOfMemory`].
 pub(super) fn check(chunks: &[ArrayRef]) -> Result<(), Error> {
-    let stored = chunks.iter().map(|chunk| stored(&chunk.to_data())).fold(0, u64::saturating_add);
+    let stored = chunks.iter().map(|chunk| stored(&**chunk)).fold(0, u64::saturating_add);
     let max = stored.saturating_mul(FREE_EXPANSION).saturating_add(Limits::EXPANSION as u64);
     let mut written = Written { size: 0, max };
     chunks.iter().try_for_each(|chunk| written.add(&**chunk, None))
 }
 
 /// The size of the cells that lie in memory, each once.
-fn stored(data: &ArrayData) -> u64 {
-    let texts = match data.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => &data.buffers()[1..],
-        _ => &[],
+fn stored(array: &dyn Array) -> u64 {
+    let sum = |arrays: &mut dyn Iterator<Item = &ArrayRef>| {
+        arrays.map(|array| stored(&**array)).fold(0, u64::saturating_add)
     };
-    let texts = texts.iter().map(|buffer| buffer.len() as u64).sum();
-    let cells = match data.data_type() {
-        DataType::Null | DataType::Struct(_) | DataType::FixedSizeList(..) => 0,
-        _ => CELL_SIZE.saturating_mul(data.len() as u64),
+    let more = match array.data_type() {
+        DataType::Null => return 0,
+        DataType::Struct(_) => return sum(&mut array.as_struct().columns().iter()),
+        DataType::Utf8 => array.as_string::<i32>().value_data().len() as u64,
+        DataType::LargeUtf8 => array.as_string::<i64>().value_data().len() as u64,
+        DataType::Utf8View => {
+            array.as_string_view().data_buffers().iter().map(|buffer| buffer.len() as u64).sum()
+        }
+        DataType::Dictionary(..) => stored(&**array.as_any_dictionary().values()),
+        _ => match Ranges::of(array) {
+            Some((Ranges::Fixed(_), children)) => return sum(&mut children.into_iter()),
+            Some((_, children)) => sum(&mut children.into_iter()),
+            None => 0,
+        },
     };
-    data.child_data().iter().map(stored).fold(cells.saturating_add(texts), u64::saturating_add)
+    CELL_SIZE.saturating_mul(array.len() as u64).saturating_add(more)
 }
 
 /// The size of the cells that are written, each as often as it is.
@@ -60,9 +68,7 @@ impl Written {
                 columns.try_for_each(|column| self.add(&**column, times))
             }
             // Each text is written once at most.
-            DataType::Utf8 | DataType::LargeUtf8 if times.is_none() => {
-                self.count(stored(&array.to_data()))
-            }
+            DataType::Utf8 | DataType::LargeUtf8 if times.is_none() => self.count(stored(array)),
             DataType::Utf8 => self.texts(times, array.as_string::<i32>().iter()),
             DataType::LargeUtf8 => self.texts(times, array.as_string::<i64>().iter()),
             DataType::Utf8View => self.texts(times, array.as_string_view().iter()),
