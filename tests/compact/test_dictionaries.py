@@ -88,7 +88,7 @@ def test_a_trained_dictionary_shortens_similar_messages() -> None:
         ({"content_type": "a|b"}, "content_type"),
         ({"content_type": "a\nb"}, "content_type"),
         ({"model": "a|b"}, "model"),
-        ({"size": 0}, "samples"),
+        ({"size": 0}, "size"),
     ],
 )
 def test_a_description_that_a_file_cannot_hold_is_refused(options: Any, field: str) -> None:

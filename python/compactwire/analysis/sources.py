@@ -220,7 +220,7 @@ def _check_no_path(text: object, *, folders: bool = False) -> None:
     with contextlib.suppress(OSError, ValueError):
         if Path(text).is_file():
             kind = "file"
-        elif folders and Path(text).is_dir():
+        elif folders and text and Path(text).is_dir():
             kind = "folder"
     if kind:
         raise OptionError(
