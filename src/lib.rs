@@ -18,8 +18,8 @@
 //! Each of these modules is a Cargo feature of the same name; all but `arrow` are enabled by default.
 //!
 //! They share the modules of the following list, each of which uses only modules before it: [`limits`],
-//! [`interrupt`], [`memory`], [`excerpt`], `threads`, [`text`], [`base85`], `msgpack`, `compression`, [`walk`],
-//! [`value`], [`json`].
+//! `reserve`, [`interrupt`], [`memory`], [`excerpt`], `threads`, [`text`], [`base85`], `msgpack`,
+//! `compression`, [`walk`], [`value`], [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

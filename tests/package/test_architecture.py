@@ -20,8 +20,9 @@ LOWEST = {"limits", "interrupt", "memory", "excerpt", "text"}
 VALUES = {"walk", "value", "json"}
 RUST_ARROWS: dict[str, set[str]] = {
     "limits": set(),
-    "interrupt": set(),
-    "memory": {"interrupt"},
+    "reserve": set(),
+    "interrupt": {"reserve"},
+    "memory": {"interrupt", "reserve"},
     "excerpt": set(),
     "threads": {"interrupt", "memory"},
     "text": {"limits", "interrupt", "memory", "excerpt"},

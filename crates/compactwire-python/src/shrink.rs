@@ -1,6 +1,8 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
-use super::args::{self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole};
+use super::args::{
+    self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole,
+};
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::gcf::limits;

@@ -534,8 +534,7 @@ pub(crate) const ENDLESS_DEFAULT: &str = "default= keeps returning objects that 
 /// The message for an object that is not a JSON type, with the options that would convert it.
 pub(crate) fn class_message(object: &Bound<'_, PyAny>, options: &str) -> String {
     let class = class_name(&object.get_type());
-    let decode =
-        if object.is_instance_of::<PyBytes>() { "decode it to a str, or " } else { "" };
+    let decode = if object.is_instance_of::<PyBytes>() { "decode it to a str, or " } else { "" };
     match options {
         "" => format!("{class} is not a JSON type"),
         _ => format!("{class} is not a JSON type; {decode}convert it with {options}"),
