@@ -94,6 +94,7 @@ mod _core {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "PyO3 expects a result")]
     fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
         // Without the reserve, a small allocation that fails aborts the process.
         fill_reserve();
