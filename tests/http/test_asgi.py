@@ -263,6 +263,22 @@ def test_an_answer_that_is_longer_than_it_says_is_not_held_back() -> None:
     assert sent[1:] == parts
 
 
+@pytest.mark.parametrize("data", [TEXT, TEXT[:9]])
+def test_the_headers_of_an_answer_may_be_an_iterator(data: bytes) -> None:
+    """ASGI says that they are an iterable, and servers read them once."""
+    sent: list[Message] = []
+    passed_on(start() | {"headers": iter([LENGTH, (b"x-a", b"1")])}, part(data), sent=sent)
+    assert (b"x-a", b"1") in sent[0]["headers"]
+    assert b"content-length" in dict(sent[0]["headers"])
+
+
+def test_a_second_head_is_passed_on_so_that_the_server_says_it_is_one() -> None:
+    sent: list[Message] = []
+    heads = [start(LENGTH, status=200), start(LENGTH, status=500)]
+    passed_on(*heads, part(TEXT), sent=sent)
+    assert sent == [*heads, part(TEXT)]
+
+
 def test_an_application_that_fails_sends_nothing() -> None:
     async def fail(scope: Message, receive: Any, send: Any) -> None:
         await send(start(LENGTH))

@@ -168,9 +168,12 @@ class _Answer:
     def __init__(self, turn: Turn, send: _Send) -> None:
         self._turn, self._send = turn, send
         self._start: _Message = None
+        self._begun = False
 
     async def send(self, message: _Message) -> None:
-        if message["type"] == "http.response.start":
+        # A second head is an error, and the server says so.
+        if message["type"] == "http.response.start" and not self._begun:
+            self._begun = True
             await self._begin(message)
         elif self._start is not None and message["type"] == "http.response.body":
             await self._first(message)
@@ -179,8 +182,10 @@ class _Answer:
             await self._send(message)
 
     async def _begin(self, start: _Message) -> None:
-        self._start = start
-        headers = _text(start.get("headers", ()))
+        # They may be an iterator, and are read twice.
+        raw = list(start.get("headers", ()))
+        self._start = {**start, "headers": raw}
+        headers = _text(raw)
         if not self._turn.may_code(start["status"], headers) or start.get("trailers"):
             await self.flush()
 
@@ -203,7 +208,7 @@ class _Answer:
         if self._start is None:
             return
         start, self._start = self._start, None
-        headers = self._turn.plain(start["status"], _text(start.get("headers", ())))
+        headers = self._turn.plain(start["status"], _text(start["headers"]))
         await self._send({**start, "headers": _raw(headers)})
 
 
