@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -394,6 +395,30 @@ def test_large_bodies_are_coded_in_a_thread() -> None:
     inner.messages = tuple(whole(large))
     sent = call(app, [(b"compactwire", session + b"; lane=0; seq=1; new")], b"")
     assert cw.Session().decode_request(sent[1]["body"]).context == large.decode()
+
+
+def test_a_body_is_the_applications_to_let_go() -> None:
+    """It may take long to answer, and has no use for the text that it has read."""
+    size, held = 1 << 22, []
+
+    async def slow(scope: Message, receive: Any, send: Any) -> None:
+        if scope["headers"]:
+            assert len((await receive())["body"]) == size
+            held.append(tracemalloc.get_traced_memory()[0])
+        for message in whole(b""):
+            await send(message)
+
+    app = CompactASGI(slow)
+    session = opened(app)
+    coded = cw.Session().encode_request(context="x" * size, pack="bytes")
+    headers = [
+        (b"compactwire", session + b"; lane=0; seq=1; coded; new"),
+        (b"content-encoding", b"x-compactwire"),
+    ]
+    tracemalloc.start()
+    call(app, headers, coded)
+    tracemalloc.stop()
+    assert held[0] < size
 
 
 def test_work_in_a_thread_ends_before_its_task_is_cancelled() -> None:

@@ -9,11 +9,13 @@ import msgpack  # type: ignore[import-untyped]
 import pytest
 import zstandard
 
+from compactwire import Session
 from compactwire.errors import OptionError
 from compactwire.http import _server
 from compactwire.http._client import Client
-from compactwire.http._protocol import CREDENTIALS, Options
-from compactwire.http._server import Server
+from compactwire.http._header import CODING, NAME
+from compactwire.http._protocol import CREDENTIALS, Options, body_of
+from compactwire.http._server import Server, Turn
 from tests.http import MANY, Clock, Sent, Wire, body, kept, options
 
 
@@ -276,3 +278,63 @@ def test_options_have_no_other_limits() -> None:
     assert Options(max_sessions=1, idle_s=1, max_size=1, max_memory=MANY).credentials == tuple(
         sorted(CREDENTIALS)
     )
+
+
+@pytest.mark.parametrize("ended", ["anew", "forgotten"])
+def test_a_request_holds_no_memory_of_a_lane_that_was_ended(ended: str) -> None:
+    """An application may take long to answer, while a client begins its lane again and again."""
+    server = Server(options(max_sessions=1), 1)
+    id = server.open(server.owner([])).session
+    coded = Session().encode_request(context=body(99).decode(), pack="bytes")
+
+    def begin(seq: int) -> Turn:
+        header = f"session={id}; lane=0; seq={seq}; coded; new"
+        turn = server.begin("POST", [(NAME, header), ("content-encoding", CODING)])
+        assert turn is not None
+        assert turn.body(coded) == body(99)
+        return turn
+
+    turn = begin(1)
+    assert turn._lane is not None
+    assert turn._lane.size > 0
+    if ended == "anew":
+        begin(2)
+    else:
+        server.open(b"another")
+    assert (turn._lane.size, turn._lane.requests) == (0, None)
+    # Nobody would continue a coded answer.
+    assert not turn.may_code(200, [("content-length", "9999")])
+    assert dict(turn.plain(200, []))[NAME] == "seq=1"
+
+
+def test_a_body_that_is_read_while_its_session_is_forgotten_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = Server(options(max_sessions=1), 1)
+    id = server.open(server.owner([])).session
+    coded = Session().encode_request(context=body(99).decode(), pack="bytes")
+    header = f"session={id}; lane=0; seq=1; coded; new"
+    turn = server.begin("POST", [(NAME, header), ("content-encoding", CODING)])
+    assert turn is not None
+
+    def read(session: Session, coded: bytes) -> bytes:
+        server.open(b"another")
+        return body_of(session, coded)
+
+    monkeypatch.setattr("compactwire.http._server.body_of", read)
+    assert turn.body(coded) == body(99)
+    assert turn._lane is not None
+    assert turn._lane.size == 0
+
+
+def test_a_later_request_ends_what_an_answer_has_written() -> None:
+    """Its client does not know of the answer: the next one must not refer to it."""
+    server = Server(options(), 1)
+    owner = server.owner([])
+    id = server.open(owner).session
+    session = server.find(id, owner)
+    assert session is not None
+    lane = session.lanes[0]
+    lane.seq, lane.answers = 8, Session()
+    server.keep_answer(session, lane, lane.answers, 7)
+    assert (lane.answers, lane.answered) == (None, 0)

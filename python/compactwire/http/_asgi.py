@@ -106,6 +106,8 @@ class CompactASGI:
                 await _refuse(send, refused)
                 return
             size, receive = len(body), _Body(body, receive).receive
+            # It is the application's now, which may let it go long before it ends.
+            del coded, body
         elif turn.wants:
             kept = _Kept(receive)
             receive, turn.first = kept.receive, kept.body

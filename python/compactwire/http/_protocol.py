@@ -204,6 +204,12 @@ class Lane:
         """The bytes that it counts for."""
         return self.request_size + self.answer_size + len(self.body)
 
+    def clear(self) -> None:
+        """Let go of all bodies."""
+        self.requests = self.answers = None
+        self.request_size = self.answer_size = 0
+        self.body = b""
+
 
 @dataclass(slots=True)
 class Lanes:
@@ -239,6 +245,12 @@ class Lanes:
         """Begin a lane anew. Its numbers go on, so that a request that is late is noticed."""
         old = self.lanes[number]
         self.lanes[number] = Lane(seq=old.seq, busy=old.busy, used=old.used)
+        old.clear()
+
+    def clear(self) -> None:
+        """Let go of all lanes: a request may hold one that nobody will continue."""
+        for lane in self.lanes:
+            lane.clear()
 
     def trim(self) -> None:
         """Begin lanes anew while all together are larger than two of the largest bodies need."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from sys import getsizeof
 
+from .._core import Session
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, Header, read
 from ._protocol import (
@@ -51,6 +52,8 @@ class Server:
             idle_s=options.idle_s,
             memory=options.max_memory,
             clock=options.clock,
+            # A request may hold one for as long as the application takes to answer.
+            forgotten=Lanes.clear,
         )
 
     def begin(self, method: str, headers: Headers) -> Turn | None:
@@ -106,11 +109,40 @@ class Server:
                 lane.answers, lane.answer_size = None, 0
             return lane
 
-    def trim(self, session: Lanes) -> None:
-        """Forget what exceeds a limit."""
+    def lives(self, session: Lanes, lane: Lane) -> bool:
+        """Whether a lane of a session was not ended."""
         with self._lock:
-            session.trim()
-            self._sessions.resized(_key(session.id), session)
+            return self._lives(session, lane)
+
+    def _lives(self, session: Lanes, lane: Lane) -> bool:
+        return self._sessions.has(_key(session.id), session) and any(
+            lane is each for each in session.lanes
+        )
+
+    def keep_request(self, session: Lanes, lane: Lane, requests: Session) -> None:
+        """Keep what a lane has read, unless it was ended, and forget what exceeds a limit."""
+        size = getsizeof(requests)
+        with self._lock:
+            if self._lives(session, lane):
+                lane.requests, lane.request_size = requests, size
+                self._trim(session)
+
+    def keep_answer(self, session: Lanes, lane: Lane, answers: Session, seq: int) -> None:
+        """The same of what it has written, in the answer to a request."""
+        size = getsizeof(answers)
+        with self._lock:
+            if not self._lives(session, lane):
+                return
+            if lane.seq == seq:
+                lane.answers, lane.answered, lane.answer_size = answers, seq, size
+            else:
+                # A later request was begun, whose client does not know of this answer.
+                lane.answers, lane.answer_size = None, 0
+            self._trim(session)
+
+    def _trim(self, session: Lanes) -> None:
+        session.trim()
+        self._sessions.resized(_key(session.id), session)
 
 
 class Turn:
@@ -143,9 +175,10 @@ class Turn:
         if self._lane is None:
             raise RefusalError(409, "seq")
         lane = self._lane
-        lane.requests = lane.requests or self._server.options.session()
+        # Another request can end the lane at any time.
+        requests = lane.requests or self._server.options.session()
         try:
-            body = body_of(lane.requests, coded)
+            body = body_of(requests, coded)
         except UnknownReference:
             raise RefusalError(409, "state") from None
         except OutputTooLarge:
@@ -154,9 +187,8 @@ class Turn:
             # It may have left something in the session.
             lane.requests, lane.request_size = None, 0
             raise RefusalError(400, "body") from None
-        lane.request_size = getsizeof(lane.requests)
         self._accepted = True
-        self._server.trim(self._session)
+        self._server.keep_request(self._session, lane, requests)
         self._server.options.report("request", len(body), len(coded))
         return body
 
@@ -172,6 +204,8 @@ class Turn:
         """Whether the body of an answer with this head may be coded: it is known how long it is."""
         length = length_of(headers)
         if self._lane is None or self._method == "HEAD" or status in _NO_BODY or length is None:
+            return False
+        if self._session is None or not self._server.lives(self._session, self._lane):
             return False
         kinds = values(headers, "content-type")
         if any(kind.strip().lower().startswith("text/event-stream") for kind in kinds):
@@ -190,17 +224,16 @@ class Turn:
         # A later request of this lane was begun: this answer would be out of step.
         if lane.seq != self._header.seq:
             return self.plain(status, headers), body
-        coded, answers, reason = options.code(lane.answers, body)
-        if coded is None:
+        old = lane.answers
+        coded, answers, reason = options.code(old, body)
+        if coded is None or answers is None:
             options.report("response", len(body), len(body), reason)
             return self.plain(status, headers), body
-        new = lane.answers is None
-        lane.answers, lane.answered, lane.answer_size = answers, lane.seq, getsizeof(answers)
-        self._server.trim(session)
+        self._server.keep_answer(session, lane, answers, self._header.seq)
         options.report("response", len(body), len(coded))
         headers = without(headers, NAME, "content-length")
         headers += [("content-length", str(len(coded))), ("content-encoding", CODING)]
-        return _marked(headers, Header(seq=lane.seq, coded=True, new=new)), coded
+        return _marked(headers, Header(seq=self._header.seq, coded=True, new=old is None)), coded
 
     def plain(self, status: int, headers: Headers) -> Headers:
         """The headers of an answer whose body stays as it is."""

@@ -26,8 +26,16 @@ class Table(Generic[_Key, _Value]):
     """
 
     def __init__(
-        self, *, most: int, idle_s: float, memory: int, clock: Callable[[], float]
+        self,
+        *,
+        most: int,
+        idle_s: float,
+        memory: int,
+        clock: Callable[[], float],
+        forgotten: Callable[[_Value], None] | None = None,
     ) -> None:
+        """`forgotten` is called with each value that exceeds a limit."""
+        self._forgotten = forgotten
         self._most, self._idle_s, self._memory, self._clock = most, idle_s, memory, clock
         self._kept: OrderedDict[_Key, tuple[float, int, _Value]] = OrderedDict()
         self._size = 0
@@ -52,17 +60,18 @@ class Table(Generic[_Key, _Value]):
 
     def resized(self, key: _Key, value: _Value) -> None:
         """Count a value anew, unless the key has another one by now."""
-        if self._is(key, value):
+        if self.has(key, value):
             self.put(key, value)
 
     def drop(self, key: _Key, value: _Value) -> bool:
         """Forget a value, unless the key has another one by now. Whether it was there."""
-        found = self._is(key, value)
+        found = self.has(key, value)
         if found:
             self._remove(key)
         return found
 
-    def _is(self, key: _Key, value: _Value) -> bool:
+    def has(self, key: _Key, value: _Value) -> bool:
+        """Whether the key has this value, which is not thereby used."""
         return key in self._kept and self._kept[key][2] is value
 
     def _remove(self, key: _Key) -> None:
@@ -72,10 +81,12 @@ class Table(Generic[_Key, _Value]):
     def _trim(self) -> None:
         oldest = self._clock() - self._idle_s
         while self._kept:
-            key, (used, _, _) = next(iter(self._kept.items()))
+            key, (used, _, value) = next(iter(self._kept.items()))
             if used >= oldest and len(self._kept) <= self._most and self._size <= self._memory:
                 break
             self._remove(key)
+            if self._forgotten is not None:
+                self._forgotten(value)
 
     def __len__(self) -> int:
         self._trim()
