@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+import threading
 import tracemalloc
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 import compactwire as cw
 from compactwire.errors import OptionError
 from compactwire.http import CompactASGI, compact_transport
+from compactwire.http._protocol import body_of
 from compactwire.http._threads import run
 from compactwire.savings import Saving
 from tests.http import body
@@ -422,8 +425,6 @@ def test_a_body_is_the_applications_to_let_go() -> None:
 
 
 def test_work_in_a_thread_ends_before_its_task_is_cancelled() -> None:
-    import threading
-
     started, go, done = threading.Event(), threading.Event(), []
 
     def work() -> None:
@@ -446,6 +447,63 @@ def test_work_in_a_thread_ends_before_its_task_is_cancelled() -> None:
         assert done == [1]
 
     asyncio.run(main())
+
+
+def test_work_does_not_wait_for_the_threads_of_the_event_loop() -> None:
+    """Programs wait in these for the answer to a request."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+
+        def step() -> int:
+            answer = asyncio.run_coroutine_threadsafe(run(1 << 20, lambda: 7), loop)
+            return answer.result(timeout=5)
+
+        assert await asyncio.to_thread(step) == 7
+
+    asyncio.run(main())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks on this system")
+def test_work_runs_in_a_process_that_was_forked_after_other_work() -> None:
+    code = """if True:
+        import asyncio, os, sys
+        from compactwire.http._threads import run
+        asyncio.run(run(1 << 20, int))
+        if not (child := os.fork()):
+            asyncio.run(asyncio.wait_for(run(1 << 20, int), 20))
+            os._exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, encoding="utf-8", timeout=60
+    )
+    assert child.stdout == "7\n"
+
+
+def test_short_messages_with_a_long_text_block_the_event_loop_once() -> None:
+    threads: list[str] = []
+
+    def decode(session: cw.Session, coded: bytes) -> bytes:
+        threads.append(threading.current_thread().name)
+        return body_of(session, coded)
+
+    inner = App(*whole(b""))
+    app = CompactASGI(inner)
+    session = opened(app)
+    coded = cw.Session().encode_request(context="x" * (1 << 20), pack="bytes")
+    assert len(coded) < 1_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("compactwire.http._server.body_of", decode)
+        for seq in (1, 2, 3):
+            headers = [
+                (b"compactwire", session + b"; lane=0; seq=%d; coded; new" % seq),
+                (b"content-encoding", b"x-compactwire"),
+            ]
+            call(app, headers, coded)
+    assert [name.startswith("compactwire-http") for name in threads] == [False, True, True]
 
 
 def test_work_runs_without_asyncio() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from compactwire.http._client import Client
 from compactwire.http._server import Server
 from compactwire.savings import Saving
-from tests.http import RANDOM, Wire, body, options
+from tests.http import ORIGIN, RANDOM, Wire, body, options
 from tests.strategies.profiles import examples
 
 
@@ -164,3 +164,24 @@ def test_answers_with_our_header_are_not_cached() -> None:
         marked = ("cache-control", "no-store") in sent.answer_headers
         assert marked == bool(sent.answered)
     assert [bool(sent.answered) for sent in wire.sent] == [True, True, False]
+
+
+def test_the_work_on_an_answer_depends_on_the_one_before() -> None:
+    """A short answer that adds to a long one is not short work."""
+    wire = Wire(answer=lambda _: body(9_000)).opened()
+    wire.post(b"")
+    exchange = wire.client.begin(ORIGIN, [], b"", "POST")
+    assert exchange.weight > 1 << 17
+    exchange.attempt()
+    assert exchange.answer_weight > 1 << 17
+    exchange.close()
+
+
+def test_after_a_short_answer_with_a_long_text_no_answer_is_short_work() -> None:
+    wire = Wire(answer=lambda _: b"x" * (1 << 20)).opened()
+    assert not wire.client.wary
+    wire.post(b"")
+    exchange = wire.client.begin("http://other.example:80", [], b"", "POST")
+    exchange.attempt()
+    assert exchange.answer_weight == 1 << 17
+    exchange.close()

@@ -11,6 +11,7 @@ from ..errors import CompactWireError, InvalidFormat
 from ._header import CODING, NAME, Header, read
 from ._protocol import MAX_KEPT, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
 from ._table import Table
+from ._threads import LONG
 
 Step = Literal["again", "plain", "coded"]
 """What follows an answer: another attempt, or its body is read as it is, or decoded."""
@@ -50,6 +51,8 @@ class Client:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.wary = False
+        """Whether some short coded answer had a long text: all may have one then."""
         self._lock = threading.Lock()
         self._offering: set[bytes] = set()
         self._count = 0
@@ -82,6 +85,12 @@ class Client:
             lane = session.use(number)
             lane.busy, lane.target = True, target
             return session, number
+
+    def weight(self, key: bytes, target: str) -> int:
+        """The size of the largest lane that a body may be coded with."""
+        with self._lock:
+            session = self._session(key, target)
+            return max((lane.size for lane in session.lanes), default=0) if session else 0
 
     def restart(self, session: Lanes, number: int) -> None:
         """Begin a lane anew that is in use."""
@@ -231,8 +240,6 @@ class Exchange:
         self._headers, self._body = headers, body
         # A hash takes the same memory for every path.
         self._target = hashlib.sha256(target.encode("utf-8", "surrogateescape")).hexdigest()
-        self.weight = len(body or b"")
-        """The bytes that its work depends on."""
         self._may_code = True
         self._refused_once = self._offering = self._coded = self._whole = False
         self._known = False
@@ -242,6 +249,17 @@ class Exchange:
         self._encoding = ""
         self._sent = 0
         self._reason = ""
+
+    @property
+    def weight(self) -> int:
+        """The bytes that the work on its body depends on."""
+        return len(self._body or b"") + self._client.weight(self._key, self._target)
+
+    @property
+    def answer_weight(self) -> int:
+        """The bytes that the work on its answer depends on, beside those of the answer."""
+        known = self._lane.answer_size
+        return max(known, LONG) if self._client.wary else known
 
     def attempt(self) -> tuple[str, bytes | None]:
         """The header to send, if any, and the coded body; None for the body as it is."""
@@ -389,6 +407,8 @@ class Exchange:
         except CompactWireError:
             self.unreadable()
             raise
+        if len(body) > len(coded) + lane.answer_size + LONG:
+            self._client.wary = True
         lane.answers, lane.answered, lane.answer_size = answers, lane.seq, getsizeof(answers)
         self._client.accepted(self._origin, self._held[0].owner)
         self._over()
@@ -400,6 +420,7 @@ class Exchange:
 
         The application has acted on the request: no more answers of this server are risked.
         """
+        self._client.wary = True
         self._client.failed(self._origin, cost=_CREDIT)
 
     def _over(self) -> Step:

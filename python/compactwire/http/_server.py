@@ -26,6 +26,7 @@ from ._protocol import (
     without,
 )
 from ._table import Table
+from ._threads import LONG
 
 _ID_BYTES = 16
 _MAX_LANES = 64
@@ -44,6 +45,8 @@ class Server:
         if not 1 <= lanes <= _MAX_LANES:
             raise OptionError(f"lanes must be from 1 to {_MAX_LANES}", option="lanes")
         self.options = options
+        self.wary = False
+        """Whether some short coded body had a long text: all may have one then."""
         self._lanes = lanes
         self._lock = threading.Lock()
         # By a hash of the id, so that the time of a lookup tells nothing about ids that are close.
@@ -162,8 +165,12 @@ class Turn:
         self.wants = not self.coded and self._session is None and (header.offer or header.session)
         """Whether a session is wanted; it then begins with `first`, the body of the request."""
         self.first: Callable[[], bytes | None] = lambda: None
-        self.weight = self._lane.size if self._lane is not None else 0
+
+    @property
+    def weight(self) -> int:
         """The bytes that its work depends on, beside those of the body."""
+        known = self._lane.size if self._lane is not None else 0
+        return max(known, LONG) if self._server.wary else known
 
     def body(self, coded: bytes) -> bytes:
         """The body of a coded request; raises `RefusalError`."""
@@ -180,14 +187,19 @@ class Turn:
         try:
             body = body_of(requests, coded)
         except UnknownReference:
+            self._server.wary = True
             raise RefusalError(409, "state") from None
         except OutputTooLarge:
+            self._server.wary = True
             raise RefusalError(413, "size") from None
         except CompactWireError:
+            self._server.wary = True
             # It may have left something in the session.
             lane.requests, lane.request_size = None, 0
             raise RefusalError(400, "body") from None
         self._accepted = True
+        if len(body) > len(coded) + lane.size + LONG:
+            self._server.wary = True
         self._server.keep_request(self._session, lane, requests)
         self._server.options.report("request", len(body), len(coded))
         return body

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import contextvars
+import functools
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-_LONG = 1 << 17
+LONG = 1 << 17
+"""The size of a body whose work takes long."""
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads of our own: those of the event loop may all wait for a request that waits for us."""
+    return ThreadPoolExecutor(thread_name_prefix="compactwire-http")
+
+
+# A process that is forked has no threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 async def run(
@@ -20,16 +37,17 @@ async def run(
 
     If the task is cancelled, the work is done to its end first: it changes a session.
     """
-    if size < _LONG:
+    if size < LONG:
         return work(*arguments, **named)
     import asyncio
 
     try:
-        asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
     except RuntimeError:
         # Another library runs the event loop.
         return work(*arguments, **named)
-    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments, **named))
+    bound = functools.partial(work, *arguments, **named)
+    task = loop.run_in_executor(_pool(), contextvars.copy_context().run, bound)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

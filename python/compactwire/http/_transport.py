@@ -246,7 +246,8 @@ class _Async:
                     if step == "coded":
                         body = await self._aread(request, response, exchange)
                         await response.aclose()
-                        return await run(len(body), wire.decoded, request, response, exchange, body)
+                        weight = len(body) + exchange.answer_weight
+                        return await run(weight, wire.decoded, request, response, exchange, body)
                     if wire.is_short(response):
                         await self._aread(request, response, exchange)
                     await response.aclose()
