@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -281,6 +282,50 @@ def test_a_second_head_is_passed_on_so_that_the_server_says_it_is_one() -> None:
     heads = [start(LENGTH, status=200), start(LENGTH, status=500)]
     passed_on(*heads, part(TEXT), sent=sent)
     assert sent == [*heads, part(TEXT)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_the_application_notes_in_its_scope_is_seen_outside(fails: bool) -> None:
+    """Middleware that measures names a request by the route that the application found for it."""
+    seen: list[Message] = []
+    headers = [(b"compactwire", b"offer"), (b"x-a", b"1")]
+    scope: Message = {"type": "http", "method": "POST", "headers": headers}
+
+    async def routed(scope: Message, receive: Any, send: Any) -> None:
+        scope["route"] = "/a/{b}"
+        if fails:
+            raise KeyError("app")
+        for message in whole(b""):
+            await send(message)
+        scope["endpoint"] = "b"
+
+    async def send(message: Message) -> None:
+        seen.append(dict(scope))
+
+    with contextlib.suppress(KeyError):
+        asyncio.run(CompactASGI(routed)(scope, never, send))
+    assert [one["route"] for one in seen] == [] if fails else ["/a/{b}"] * 2
+    assert scope["route"] == "/a/{b}"
+    assert fails or scope["endpoint"] == "b"
+    assert scope["headers"] is headers
+
+
+def test_the_error_of_an_application_is_the_one_that_is_raised() -> None:
+    """Also if the client has gone, and the head of the answer cannot be sent any more."""
+
+    async def fail(scope: Message, receive: Any, send: Any) -> None:
+        await send(start(LENGTH))
+        raise KeyError("app")
+
+    async def gone(message: Message) -> None:
+        raise OSError
+
+    app = CompactASGI(App(*whole(b"")))
+    session = opened(app)
+    app._app = fail
+    headers = [(b"compactwire", session + b"; lane=0; seq=1; new")]
+    with pytest.raises(KeyError):
+        asyncio.run(app({"type": "http", "method": "POST", "headers": headers}, never, gone))
 
 
 def test_an_application_that_fails_sends_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -111,15 +112,23 @@ class CompactASGI:
         elif turn.wants:
             kept = _Kept(receive)
             receive, turn.first = kept.receive, kept.body
-        scope = {**scope, "headers": _raw(turn.request_headers(size))}
-        answer = _Answer(turn, send)
+        inner = {**scope, "headers": _raw(turn.request_headers(size))}
+        answer = _Answer(turn, send, lambda: _share(inner, scope))
         try:
-            await self._app(scope, receive, answer.send)
+            await self._app(inner, receive, answer.send)
         except Exception:
             # As without us: the client sees an answer that ends early, not an error of the server.
-            await answer.flush()
+            with contextlib.suppress(Exception):
+                await answer.flush()
             raise
+        finally:
+            _share(inner, scope)
         await answer.flush()
+
+
+def _share(inner: Any, scope: Any) -> None:
+    """Middleware outside reads what the application notes in its scope, such as its route."""
+    scope.update((key, value) for key, value in inner.items() if key != "headers")
 
 
 class _Body:
@@ -167,8 +176,8 @@ class _Answer:
     Only the head is held back until that part: a server need not send it before either.
     """
 
-    def __init__(self, turn: Turn, send: _Send) -> None:
-        self._turn, self._send = turn, send
+    def __init__(self, turn: Turn, send: _Send, begins: Callable[[], None]) -> None:
+        self._turn, self._send, self._begins = turn, send, begins
         self._start: _Message = None
         self._begun = False
 
@@ -176,6 +185,7 @@ class _Answer:
         # A second head is an error, and the server says so.
         if message["type"] == "http.response.start" and not self._begun:
             self._begun = True
+            self._begins()
             await self._begin(message)
         elif self._start is not None and message["type"] == "http.response.body":
             await self._first(message)
