@@ -125,6 +125,15 @@ def test_an_answer_over_the_limit_of_the_client_stays_plain() -> None:
     assert "; size=4096; " in wire.sent[-1].said
 
 
+@pytest.mark.parametrize(("size", "coded"), [(1 << 20, True), ((1 << 20) + 1, False)])
+def test_a_client_does_not_wait_until_a_long_answer_is_coded(size: int, coded: bool) -> None:
+    """It would be seconds, of which its time-out may have five."""
+    large = options(max_size=1 << 24)
+    wire = Wire(Client(large), Server(large, 4), answer=lambda _: b"x" * size).opened()
+    assert wire.post(b"") == b"x" * size
+    assert ("coded" in wire.sent[-1].answered) == coded
+
+
 def test_a_body_of_the_largest_size_is_coded() -> None:
     wire = Wire(server=Server(options(max_size=4_096), 4)).opened()
     text = (b"0123456789abcdef" * 256)[:4_096]

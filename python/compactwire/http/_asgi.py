@@ -36,8 +36,8 @@ class CompactASGI:
     idle_s : float
         The seconds without a request after which a session is forgotten.
     max_size : int
-        The largest body in bytes; larger ones are sent plain. Each session keeps bodies of at most
-        twice this size.
+        The largest body in bytes; larger ones are sent plain, and so are answers over 1 MiB. Each
+        session keeps bodies of at most twice this size.
     max_memory : int
         The maximum memory of all sessions together, in bytes. The least recently used are forgotten
         first.

@@ -30,6 +30,8 @@ from ._threads import LONG
 
 _ID_BYTES = 16
 _MAX_LANES = 64
+# New text takes about 0.2 s for each MiB, in which the client waits for the head of the answer.
+_MAX_ANSWER = 1 << 20
 _NO_BODY = (204, 205, 206, 304)
 # Caches that know one of these ignore `Cache-Control` (RFC 9213), and so our `no-store`.
 _STORED = ("surrogate-control", "x-accel-expires")
@@ -225,7 +227,7 @@ class Turn:
         if _is_stored(headers):
             return False
         options = self._server.options
-        limit = min(options.max_size, self._header.size or options.max_size)
+        limit = min(options.max_size, self._header.size or options.max_size, _MAX_ANSWER)
         return not options.why_plain(headers, length, limit)
 
     def answer(self, status: int, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
