@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from compactwire import Session
 from compactwire.http._client import Client
+from compactwire.http._header import CODING, NAME
+from compactwire.http._protocol import Options
 from compactwire.http._server import Server
-from tests.http import RANDOM, Clock, Lost, Sent, Wire, body, kept, options
+from tests.http import ORIGIN, RANDOM, Clock, Lost, Sent, Wire, body, kept, options
 
 
 def test_a_peer_without_it_gets_plain_requests_and_three_offers() -> None:
@@ -87,12 +90,55 @@ def test_a_session_begins_with_the_body_that_was_plain() -> None:
     assert len(wire.sent[1].body) < 60
 
 
+def test_a_body_that_was_kept_is_coded_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the only one, and its answer does not wait for it."""
+    begun: list[bytes] = []
+
+    def begin(self: Options, first: bytes) -> tuple[Session, Session]:
+        begun.append(first)
+        return original(self, first)
+
+    original = Options.begin
+    monkeypatch.setattr(Options, "begin", begin)
+    wire = Wire()
+    wire.post(body(5))
+    assert begun == []
+    wire.post(b"short")
+    assert begun == []
+    for turns in (6, 7):
+        assert wire.post(body(turns)) == body(turns)
+    assert begun == [body(5)] * 2  # Once on each side.
+    assert kept(wire.server)[0].lanes[0].first == b""
+
+
+def test_to_begin_with_a_body_of_some_length_is_long_work() -> None:
+    long = body(600)
+    assert 1 << 14 < len(long) < 1 << 16
+    wire = Wire(server=Server(options(), 1))
+    wire.post(long)
+    assert wire.client.begin(ORIGIN, [], long, "POST").weight > 1 << 17
+    (session,) = kept(wire.server)
+    header = f"session={session.id}; lane=0; seq=1; coded"
+    assert wire.server
+    turn = wire.server.begin("POST", [(NAME, header), ("content-encoding", CODING)])
+    assert turn is not None
+    assert turn.weight > 1 << 17
+
+
+def test_a_body_that_was_kept_counts_for_the_memory_once_it_is_coded() -> None:
+    wire = Wire(server=Server(options(), 1))
+    wire.post(body(5))
+    wire.post(RANDOM)  # It stays plain.
+    (session,) = kept(wire.client)
+    assert session.lanes[0].request_size >= 2 * len(body(5))
+
+
 def test_a_body_that_was_kept_counts_for_the_memory() -> None:
     wire = Wire()
     wire.post(body(5))
     for side in (wire.server, wire.client):
         (session,) = kept(side)
-        assert session.size >= 2 * len(body(5))
+        assert session.size >= len(body(5))
 
 
 def test_a_body_that_the_server_did_not_keep_begins_nothing() -> None:
@@ -109,7 +155,6 @@ def test_a_body_that_the_server_did_not_keep_begins_nothing() -> None:
         (body(4_000, "large"), ()),
         (b"x" * 511, ()),
         (b"\xff" * 600, ()),
-        (RANDOM, ()),
         (body(5), (("content-digest", "x"),)),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..errors import CompactWireError, InvalidFormat
 from ._header import CODING, NAME, Header, read
-from ._protocol import MAX_KEPT, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
+from ._protocol import MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
 from ._table import Table
 from ._threads import LONG
 
@@ -90,7 +90,7 @@ class Client:
         """The size of the largest lane that a body may be coded with."""
         with self._lock:
             session = self._session(key, target)
-            return max((lane.size for lane in session.lanes), default=0) if session else 0
+            return max((lane.weight for lane in session.lanes), default=0) if session else 0
 
     def restart(self, session: Lanes, number: int) -> None:
         """Begin a lane anew that is in use."""
@@ -305,6 +305,9 @@ class Exchange:
         self._reason = options.why_plain(self._headers, len(body), session.limit)
         if self._reason:
             return None
+        if lane.first:
+            lane.requests, lane.first = options.begin(lane.first)[0], b""
+            lane.request_size = getsizeof(lane.requests)
         coded, requests, self._reason = options.code(lane.requests, body)
         if coded is not None:
             lane.requests, lane.request_size, lane.body = requests, getsizeof(requests), body
@@ -346,16 +349,10 @@ class Exchange:
 
     def _first(self, answer: Header) -> Lane | None:
         """A lane that begins with the body of this request, which was plain and the server kept."""
-        body, options = self._body, self._client.options
-        if body is None or not answer.kept:
+        body = self._body
+        if body is None or not answer.kept or not self._client.options.keeps(self._headers, body):
             return None
-        if options.why_plain(self._headers, len(body), min(MAX_KEPT, options.max_size)):
-            return None
-        coded, requests, _ = options.code(None, body)
-        if coded is None:
-            return None
-        size = getsizeof(requests)
-        return Lane(fresh=False, requests=requests, request_size=size, body=body, used=1)
+        return Lane(fresh=False, first=body, body=body, used=1)
 
     def _refused(self, status: int) -> Step:
         """The application has not seen the request: send it again, coded if that may help."""

@@ -29,6 +29,8 @@ MIN_SIZE = 512
 _MIN_SAVING = 64
 # The largest plain body that begins a session: both sides read it a second time.
 MAX_KEPT = 1 << 17
+# To begin with a body takes as long as to continue one of so many times its length.
+_WORK = 8
 # A message has a few bytes more than its body.
 _FRAME = 1_024
 # A session can have a body twice, since it can take one back, and keeps the last packed ones.
@@ -71,6 +73,22 @@ class Options:
     def session(self) -> Session:
         """A session of one direction."""
         return Session(max_size=self.max_size + _FRAME)
+
+    def keeps(self, headers: Headers, body: bytes) -> bool:
+        """Whether a session begins with the body of a request that has these headers."""
+        if self.why_plain(headers, len(body), min(MAX_KEPT, self.max_size)):
+            return False
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def begin(self, first: bytes) -> tuple[Session, Session]:
+        """The sessions of a sender and of its peer that begin with a body."""
+        sender, peer = self.session(), self.session()
+        body_of(peer, sender.encode_request(context=first.decode(), pack="bytes"))
+        return sender, peer
 
     def owner(self, headers: Headers, *more: str) -> bytes:
         """A digest of the user's credentials: one session never has the bodies of two users."""
@@ -187,6 +205,8 @@ class Lane:
     fresh: bool = True
     """Whether the next request begins anew."""
     requests: Session | None = None
+    first: bytes = b""
+    """A body that both sides have, with which `requests` begins as soon as it is needed."""
     answers: Session | None = None
     answered: int = 0
     """The number of the request that had the last coded answer."""
@@ -202,13 +222,18 @@ class Lane:
     @property
     def size(self) -> int:
         """The bytes that it counts for."""
-        return self.request_size + self.answer_size + len(self.body)
+        return self.request_size + self.answer_size + len(self.body) + len(self.first)
+
+    @property
+    def weight(self) -> int:
+        """The bytes that the work with it depends on."""
+        return self.size + _WORK * len(self.first)
 
     def clear(self) -> None:
         """Let go of all bodies."""
         self.requests = self.answers = None
         self.request_size = self.answer_size = 0
-        self.body = b""
+        self.body = self.first = b""
 
 
 @dataclass(slots=True)

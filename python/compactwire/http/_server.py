@@ -13,7 +13,6 @@ from .._core import Session
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, Header, read
 from ._protocol import (
-    MAX_KEPT,
     Headers,
     Lane,
     Lanes,
@@ -82,21 +81,15 @@ class Server:
     def open(self, owner: bytes, first: bytes | None = None) -> Header:
         """Make a session, and give it a name that cannot be guessed.
 
-        Its first lane begins with a body, if one is given that can be coded.
+        Its first lane begins with a body, if one is given.
         """
         id = secrets.token_urlsafe(_ID_BYTES)
         lanes = [Lane() for _ in range(self._lanes)]
         limit = self.options.max_size
-        if first is not None:
-            coded, _, _ = self.options.code(None, first)
-            if coded is not None:
-                lanes[0].requests = self.options.session()
-                body_of(lanes[0].requests, coded)
-                lanes[0].request_size = getsizeof(lanes[0].requests)
-        kept = lanes[0].requests is not None
+        lanes[0].first = first or b""
         with self._lock:
             self._sessions.put(_key(id), Lanes(id, owner, limit, lanes))
-        return Header(session=id, lanes=self._lanes, size=limit, kept=kept)
+        return Header(session=id, lanes=self._lanes, size=limit, kept=bool(first))
 
     def enter(self, session: Lanes, header: Header) -> Lane | None:
         """The lane for a request; None if its number was used, or is of no lane."""
@@ -129,7 +122,7 @@ class Server:
         size = getsizeof(requests)
         with self._lock:
             if self._lives(session, lane):
-                lane.requests, lane.request_size = requests, size
+                lane.requests, lane.request_size, lane.first = requests, size, b""
                 self._trim(session)
 
     def keep_answer(self, session: Lanes, lane: Lane, answers: Session, seq: int) -> None:
@@ -171,7 +164,7 @@ class Turn:
     @property
     def weight(self) -> int:
         """The bytes that its work depends on, beside those of the body."""
-        known = self._lane.size if self._lane is not None else 0
+        known = self._lane.weight if self._lane is not None else 0
         return max(known, LONG) if self._server.wary else known
 
     def body(self, coded: bytes) -> bytes:
@@ -185,7 +178,7 @@ class Turn:
             raise RefusalError(409, "seq")
         lane = self._lane
         # Another request can end the lane at any time.
-        requests = lane.requests or self._server.options.session()
+        requests = lane.requests or self._session_of(lane.first)
         try:
             body = body_of(requests, coded)
         except UnknownReference:
@@ -197,7 +190,7 @@ class Turn:
         except CompactWireError:
             self._server.wary = True
             # It may have left something in the session.
-            lane.requests, lane.request_size = None, 0
+            lane.requests, lane.request_size, lane.first = None, 0, b""
             raise RefusalError(400, "body") from None
         self._accepted = True
         if len(body) > len(coded) + lane.size + LONG:
@@ -205,6 +198,10 @@ class Turn:
         self._server.keep_request(self._session, lane, requests)
         self._server.options.report("request", len(body), len(coded))
         return body
+
+    def _session_of(self, first: bytes) -> Session:
+        options = self._server.options
+        return options.begin(first)[1] if first else options.session()
 
     def request_headers(self, size: int | None = None) -> Headers:
         """The headers for the application, with the size of the body if it was coded."""
@@ -259,9 +256,8 @@ class Turn:
         # A user that the application rejects gets no session, and so takes no memory.
         if not self.wants or status >= 400 or stored:
             return headers
-        first, options = self.first(), self._server.options
-        limit = min(MAX_KEPT, options.max_size)
-        if first is not None and options.why_plain(self._headers, len(first), limit):
+        first = self.first()
+        if first is not None and not self._server.options.keeps(self._headers, first):
             first = None
         return _marked(headers, self._server.open(self._owner, first))
 
