@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 
 from compactwire.http._client import Client
+from compactwire.http._header import NAME
 from compactwire.http._server import Server
 from compactwire.savings import Saving
-from tests.http import ORIGIN, RANDOM, Wire, body, options
+from tests.http import ORIGIN, RANDOM, Wire, body, kept, options
 from tests.strategies.profiles import examples
 
 
@@ -184,6 +185,21 @@ def test_the_work_on_an_answer_depends_on_the_one_before() -> None:
     exchange.attempt()
     assert exchange.answer_weight > 1 << 17
     exchange.close()
+
+
+def test_the_first_answer_of_some_length_is_long_work() -> None:
+    wire = Wire(server=Server(options(), 1)).opened()
+    (session,) = kept(wire.server)
+    assert wire.server
+    weights = []
+    for seq in (1, 2):
+        turn = wire.server.begin(
+            "POST", [(NAME, f"session={session.id}; lane=0; seq={seq}; got=1")]
+        )
+        assert turn is not None
+        weights.append(turn.answer_weight(30_000))
+        turn.answer(200, [], body(5))
+    assert weights[0] > 1 << 17 > weights[1]
 
 
 def test_after_a_short_answer_with_a_long_text_no_answer_is_short_work() -> None:

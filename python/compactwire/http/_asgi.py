@@ -210,7 +210,7 @@ class _Answer:
             await self._send(message)
             return
         start, self._start = self._start, None
-        weight = len(body) + self._turn.weight
+        weight = self._turn.answer_weight(len(body))
         headers, body = await run(weight, self._turn.answer, start["status"], headers, body)
         await self._send({**start, "headers": _raw(headers)})
         await self._send({**message, "body": body})

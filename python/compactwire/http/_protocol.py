@@ -30,7 +30,7 @@ _MIN_SAVING = 64
 # The largest plain body that begins a session: both sides read it a second time.
 MAX_KEPT = 1 << 17
 # To begin with a body takes as long as to continue one of so many times its length.
-_WORK = 8
+WORK = 8
 # A message has a few bytes more than its body.
 _FRAME = 1_024
 # A session can have a body twice, since it can take one back, and keeps the last packed ones.
@@ -227,7 +227,7 @@ class Lane:
     @property
     def weight(self) -> int:
         """The bytes that the work with it depends on."""
-        return self.size + _WORK * len(self.first)
+        return self.size + WORK * len(self.first)
 
     def clear(self) -> None:
         """Let go of all bodies."""

@@ -13,6 +13,7 @@ from .._core import Session
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, Header, read
 from ._protocol import (
+    WORK,
     Headers,
     Lane,
     Lanes,
@@ -166,6 +167,11 @@ class Turn:
         """The bytes that its work depends on, beside those of the body."""
         known = self._lane.weight if self._lane is not None else 0
         return max(known, LONG) if self._server.wary else known
+
+    def answer_weight(self, size: int) -> int:
+        """The bytes that the work on an answer of this size depends on."""
+        begins = self._lane is not None and self._lane.answers is None
+        return self.weight + (WORK * size if begins else size)
 
     def body(self, coded: bytes) -> bytes:
         """The body of a coded request; raises `RefusalError`."""
