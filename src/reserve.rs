@@ -5,7 +5,15 @@
 //! fails, it gives the block back to the system, tries once more, and notes the shortage, which the next
 //! check of the module `memory` or poll of `interrupt` reports. Invariant: the shortage is over only when the
 //! block is there again.
+//!
+//! The system may refuse the second try, too: another thread has taken the block, or it is in the heap of
+//! another thread. Then the request gets memory of a [`Pool`] that nothing else uses. It also lasts longer
+//! than the block: in a thread that has no 64 MiB of address space for a heap of its own, the GNU C library
+//! takes a page for each request.
 
+mod pool;
+
+use pool::Pool;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -19,6 +27,7 @@ const BLOCK: Layout = match Layout::from_size_align(4 << 20, 16) {
 /// Larger requests fail as they do without a reserve: their callers check them.
 const LARGEST: usize = 1 << 20;
 
+static POOL: Pool = Pool::new();
 static KEPT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static IS_SHORT: AtomicBool = AtomicBool::new(false);
 
@@ -61,46 +70,98 @@ fn release(block: *mut u8) {
     }
 }
 
-/// Tries a request of `size` bytes that failed once more, without the reserve.
+/// Tries a request of `size` bytes that failed once more, without the reserve; if that fails, too, `last`.
 #[cold]
-fn again(size: usize, request: impl FnOnce() -> *mut u8) -> *mut u8 {
+fn again(
+    size: usize,
+    request: impl FnOnce() -> *mut u8,
+    last: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
     if size > LARGEST {
         return null_mut();
     }
     IS_SHORT.store(true, Ordering::Release);
     release(KEPT.swap(null_mut(), Ordering::AcqRel));
-    request()
+    let found = request();
+    if found.is_null() { last() } else { found }
+}
+
+/// A block of the pool for a request that the system refused.
+///
+/// # Safety
+/// As for `GlobalAlloc::alloc_zeroed`.
+#[cold]
+unsafe fn zeroed_of_pool(layout: Layout) -> *mut u8 {
+    let block = POOL.take(layout);
+    if !block.is_null() {
+        // SAFETY: the block has this size.
+        unsafe { block.write_bytes(0, layout.size()) };
+    }
+    block
+}
+
+/// Copies a block to another one, unless that is null.
+///
+/// # Safety
+/// The sizes are those of the blocks.
+#[cold]
+unsafe fn moved(block: *mut u8, old: usize, new: *mut u8, size: usize, free: impl FnOnce()) {
+    if !new.is_null() {
+        // SAFETY: both blocks have so many bytes, and do not overlap.
+        unsafe { block.copy_to_nonoverlapping(new, old.min(size)) };
+        free();
+    }
 }
 
 // SAFETY: each method passes its arguments on to `System`, under the same contract. A request that is
-// repeated failed before, and so changed nothing.
+// repeated failed before, and so changed nothing. Blocks of the pool never reach `System`.
 unsafe impl GlobalAlloc for Reserve {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: see above.
         let request = || unsafe { System.alloc(layout) };
         let found = request();
-        if found.is_null() { again(layout.size(), request) } else { found }
+        if found.is_null() { again(layout.size(), request, || POOL.take(layout)) } else { found }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: see above.
-        let request = || unsafe { System.alloc_zeroed(layout) };
+        let (request, last) =
+            (|| unsafe { System.alloc_zeroed(layout) }, || unsafe { zeroed_of_pool(layout) });
         let found = request();
-        if found.is_null() { again(layout.size(), request) } else { found }
+        if found.is_null() { again(layout.size(), request, last) } else { found }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: see above; the caller promises that `size` is valid with this alignment.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if POOL.has(block) {
+            // SAFETY: see above.
+            unsafe {
+                let new = self.alloc(wanted);
+                moved(block, layout.size(), new, size, || POOL.give_back(block));
+                return new;
+            }
+        }
         // SAFETY: see above.
         let request = || unsafe { System.realloc(block, layout, size) };
+        let last = || {
+            let new = POOL.take(wanted);
+            // SAFETY: see above.
+            unsafe { moved(block, layout.size(), new, size, || System.dealloc(block, layout)) };
+            new
+        };
         let found = request();
-        if found.is_null() { again(size, request) } else { found }
+        if found.is_null() { again(size, request, last) } else { found }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if POOL.has(block) {
+            return POOL.give_back(block);
+        }
         // SAFETY: see above.
         unsafe { System.dealloc(block, layout) }
     }
@@ -111,12 +172,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_request_that_fails_is_tried_again_without_the_reserve() {
+    fn a_small_request_that_fails_is_tried_again_without_the_reserve_and_then_in_the_pool() {
         assert!(fill());
-        let mut tries = 0;
+        let (mut tries, mut last) = (0, 0);
         let mut failing = |size| {
-            again(size, || {
+            let request = || {
                 tries += 1;
+                null_mut()
+            };
+            again(size, request, || {
+                last += 1;
                 null_mut()
             })
         };
@@ -124,11 +189,31 @@ mod tests {
         assert!(!KEPT.load(Ordering::Acquire).is_null());
         assert!(failing(LARGEST).is_null());
         assert!(KEPT.load(Ordering::Acquire).is_null());
-        assert_eq!(tries, 1);
+        assert_eq!((tries, last), (1, 1));
         assert!(IS_SHORT.load(Ordering::Acquire));
         // There is memory: the shortage is over.
         assert!(!is_short());
         assert!(!KEPT.load(Ordering::Acquire).is_null());
         assert!(!IS_SHORT.load(Ordering::Acquire));
+    }
+
+    #[test]
+    fn a_block_of_the_pool_can_grow_and_is_freed() {
+        let layout = Layout::from_size_align(100, 8).unwrap();
+        let block = POOL.take(layout);
+        // SAFETY: each block is used within its size, and freed once, with its layout.
+        unsafe {
+            block.write_bytes(7, 100);
+            let grown = Reserve.realloc(block, layout, 1000);
+            assert!(!POOL.has(grown));
+            assert!((0..100).all(|at| *grown.add(at) == 7));
+            Reserve.dealloc(grown, Layout::from_size_align(1000, 8).unwrap());
+            let zeroed = zeroed_of_pool(layout);
+            assert_eq!(zeroed, block);
+            assert!((0..100).all(|at| *zeroed.add(at) == 0));
+            Reserve.dealloc(zeroed, layout);
+        }
+        assert_eq!(POOL.take(layout), block);
+        POOL.give_back(block);
     }
 }
