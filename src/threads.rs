@@ -94,8 +94,8 @@ fn is_stopped() -> bool {
     STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)))
 }
 
-/// Starts another thread. Returns `None` if the system cannot start one; the existing threads then process
-/// all items.
+/// Starts another thread. Returns `None` if the system cannot start one, or has little memory; the existing
+/// threads then process all items.
 fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     queue: &'env Queue,
@@ -109,6 +109,7 @@ fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
         // Without a check, the calling thread does not stop without memory, and this one must not either.
         if checked { interrupt::run(is_stopped, work) } else { Ok(work()) }
     };
+    memory::ensure_thread().ok()?;
     thread::Builder::new().spawn_scoped(scope, run).ok()
 }
 
