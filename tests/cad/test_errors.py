@@ -183,3 +183,19 @@ def test_a_range_of_ids_is_not_expanded() -> None:
     text = SECOND + "IDS 0-18446744073709551614 18446744073709551615\n"
     with pytest.raises(cad.CompactParseError, match="18446744073709551616 ids but 0 nodes"):
         cad.from_compact(text)
+
+
+def test_what_the_comparison_of_a_key_raises_is_raised() -> None:
+    class Key(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise KeyboardInterrupt
+
+    document = cad.from_compact("C 1 1 1")
+    node = document["nodes"]["0"]
+    del node["name"]
+    node[Key("name")] = "part"
+    with pytest.raises(KeyboardInterrupt):
+        cad.to_compact(document)

@@ -8,6 +8,7 @@ use super::read::{Kind, items, kind};
 use crate::abi::Elements;
 use crate::args::utf8_if_whole;
 use crate::make::tuple_of;
+use compactwire::memory::require;
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -113,7 +114,8 @@ impl<'py> Walk for OwnedWalk<'py> {
         if members.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>()) {
             return true;
         }
-        let mut seen = HashSet::with_capacity(members.len());
+        let mut seen = HashSet::new();
+        require(seen.try_reserve(members.len()));
         members.iter().all(|(key, _)| self.key(key).is_ok_and(|text| seen.insert(text)))
     }
 }

@@ -26,7 +26,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::TryReserveError;
 
 /// The JSON type of an object.
 pub(crate) enum Kind<'o, 'py> {
@@ -546,8 +545,8 @@ pub(crate) struct Budget {
     meter: RefCell<Meter>,
     /// The values so far.
     values: Cell<usize>,
-    /// The error, if the memory was not enough.
-    short: Cell<Option<TryReserveError>>,
+    /// The last error, such as too little memory.
+    failed: Cell<Option<Error>>,
 }
 
 /// A member of an object, which may be a node, counts as this many values.
@@ -564,7 +563,7 @@ impl Default for Budget {
         Self {
             meter: RefCell::new(Meter::new(VALUE_SIZE)),
             values: Cell::new(0),
-            short: Cell::new(None),
+            failed: Cell::new(None),
         }
     }
 }
@@ -578,15 +577,20 @@ impl Budget {
         match self.meter.borrow_mut().reach(self.values.get()) {
             Ok(()) => true,
             Err(error) => {
-                self.short.set(Some(error));
+                self.fail(error);
                 false
             }
         }
     }
 
-    /// Returns the error if the memory was not enough.
+    #[cold]
+    fn fail(&self, error: impl Into<Error>) {
+        self.failed.set(Some(error.into()));
+    }
+
+    /// Returns the error, if there was one.
     pub(crate) fn check(self) -> Result<()> {
-        self.short.into_inner().map_or(Ok(()), |error| Err(error.into()))
+        self.failed.into_inner().map_or(Ok(()), Err)
     }
 }
 
@@ -608,12 +612,12 @@ impl DocumentReading {
         DocumentSource { object, reading: self }
     }
 
-    /// The result of a conversion; `None` also if there was not enough memory, which [`Budget::check`]
-    /// reports.
+    /// The result of a conversion or a lookup; `None` also after an error, which [`Budget::check`] returns: too
+    /// little memory, or what the `__eq__` of a key raised.
     #[inline]
     fn found<T>(&self, found: PyResult<Option<T>>) -> Option<T> {
-        found.unwrap_or_else(|_| {
-            self.budget.short.set(Some(memory::exhausted()));
+        found.unwrap_or_else(|error| {
+            self.budget.fail(error);
             None
         })
     }
@@ -690,7 +694,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
             Some(name) => dict.get_item(name.bind(dict.py())),
             None => dict.get_item(name),
         };
-        found.ok().flatten().map(|object| self.reading.source(object))
+        self.reading.found(found).map(|object| self.reading.source(object))
     }
 
     fn element(&self, index: usize) -> Option<Self> {
@@ -713,8 +717,8 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         // dict.
         let items = RefCell::new(Vec::new());
         let copied = dict.locked_for_each(|key, value| push(&mut items.borrow_mut(), (key, value)));
-        if copied.is_err() {
-            self.reading.budget.short.set(Some(memory::exhausted()));
+        if let Err(error) = copied {
+            self.reading.budget.fail(error);
         }
         for (key, value) in items.into_inner() {
             let text = key.cast().ok().and_then(|key| self.reading.found(utf8_if_whole(key)));
