@@ -5,6 +5,7 @@
 //! binding, bounds its depth.
 
 use crate::interrupt::{Steps, polled};
+use crate::memory;
 use crate::walk::{Columns, Found, Look, Scalar, Shape, Sink, Source, Stop, Type, Walk};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -240,7 +241,8 @@ impl<'v, 'a> Walk for ValueWalk<'v, 'a> {
             let is_new = |i: usize| members[..i].iter().all(|(key, _)| *key != members[i].0);
             return (1..members.len()).all(is_new);
         }
-        let mut seen = HashSet::with_capacity(members.len());
+        let mut seen = HashSet::new();
+        memory::require(seen.try_reserve(members.len()));
         members.iter().all(|(key, _)| seen.insert(key))
     }
 }
