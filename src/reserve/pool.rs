@@ -31,10 +31,11 @@ unsafe impl Sync for Pool {}
 const ONE_BLOCK: u32 = 1 << 16;
 
 fn units(state: u32) -> usize {
-    usize::from(state as u16)
+    (state & 0xFFFF) as usize
 }
 
 impl Pool {
+    #[expect(clippy::large_stack_arrays, reason = "a static, not the stack, holds it")]
     pub(super) const fn new() -> Self {
         Self {
             bytes: UnsafeCell::new([[0; PIECE]; PIECES]),
