@@ -8,8 +8,6 @@
 //!
 //! Outside of `run`, and in a program that is compiled to abort on a panic, a poll does nothing.
 
-#[cfg(feature = "compact")]
-use crate::memory;
 use crate::reserve;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -123,9 +121,7 @@ where
     // Sending fails if the call was stopped: then the result is not needed.
     let send = move || _ = sender.send(work(&shared));
     let start = || thread::Builder::new().spawn(send).ok();
-    let Some(thread) = memory::ensure_thread().ok().and_then(|()| start()) else {
-        return work(&input);
-    };
+    let Some(thread) = reserve::has_a_thread().then(start).flatten() else { return work(&input) };
     loop {
         poll();
         match result.recv_timeout(INTERVAL) {

@@ -32,20 +32,6 @@ pub fn ensure(bytes: usize) -> Result<(), TryReserveError> {
     if bytes < SMALL && !reserve::is_short() { Ok(()) } else { ask(bytes) }
 }
 
-/// The stack of a thread, and the heap of its own that the GNU C library makes for it. Without the heap, each of
-/// its requests takes a page; without memory for its thread-local data, that library aborts the process.
-#[cfg(any(feature = "arrow", feature = "claims", feature = "compact"))]
-const THREAD: usize = 68 << 20;
-
-/// Checks that there is memory for another thread.
-///
-/// # Errors
-/// There is not enough memory.
-#[cfg(any(feature = "arrow", feature = "claims", feature = "compact"))]
-pub(crate) fn ensure_thread() -> Result<(), TryReserveError> {
-    ensure(THREAD)
-}
-
 #[cold]
 fn ask(bytes: usize) -> Result<(), TryReserveError> {
     if reserve::is_short() {

@@ -63,6 +63,28 @@ pub(crate) fn is_short() -> bool {
     IS_SHORT.load(Ordering::Relaxed) && !fill()
 }
 
+/// The stack of a thread, and the heap of its own that the GNU C library makes for it. Without the heap, each of
+/// its requests takes a page; without memory for its thread-local data, that library aborts the process.
+#[cfg(any(feature = "arrow", feature = "claims", feature = "compact"))]
+const THREAD: Layout = match Layout::from_size_align(68 << 20, 16) {
+    Ok(layout) => layout,
+    Err(_) => panic!("an alignment is a power of two"),
+};
+
+/// Whether there is memory for another thread.
+#[cfg(any(feature = "arrow", feature = "claims", feature = "compact"))]
+pub(crate) fn has_a_thread() -> bool {
+    // SAFETY: the size is not zero; the block is freed once, with its layout.
+    unsafe {
+        // Otherwise the compiler removes the allocation.
+        let block = std::hint::black_box(System.alloc(THREAD));
+        if !block.is_null() {
+            System.dealloc(block, THREAD);
+        }
+        !block.is_null() && !is_short()
+    }
+}
+
 fn release(block: *mut u8) {
     if !block.is_null() {
         // SAFETY: `fill` allocated the block with this layout, and `swap` gave it to this call alone.

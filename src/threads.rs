@@ -5,7 +5,7 @@
 //! item that fails.
 
 use crate::interrupt::{self, Stopped};
-use crate::memory;
+use crate::{memory, reserve};
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -109,8 +109,8 @@ fn helper<'scope, 'env, T: Sync, R: Send + 'scope, E: Send + 'scope>(
         // Without a check, the calling thread does not stop without memory, and this one must not either.
         if checked { interrupt::run(is_stopped, work) } else { Ok(work()) }
     };
-    memory::ensure_thread().ok()?;
-    thread::Builder::new().spawn_scoped(scope, run).ok()
+    let start = || thread::Builder::new().spawn_scoped(scope, run).ok();
+    reserve::has_a_thread().then(start).flatten()
 }
 
 /// Stops the other threads if the calling thread unwinds.

@@ -24,7 +24,7 @@ RUST_ARROWS: dict[str, set[str]] = {
     "interrupt": {"reserve"},
     "memory": {"interrupt", "reserve"},
     "excerpt": set(),
-    "threads": {"interrupt", "memory"},
+    "threads": {"interrupt", "memory", "reserve"},
     "text": {"limits", "interrupt", "memory", "excerpt"},
     "base85": LOWEST,
     "msgpack": LOWEST,
