@@ -190,9 +190,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "http._client": {"errors"} | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
     "http._header": set(),
     "http._protocol": {"_core", "errors", "http._header", "savings"},
-    "http._server": {"errors"} | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
+    "http._server": {"_core", "errors"}
+    | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
     "http._table": set(),
-    "http._threads": set(),
+    "http._threads": {"http._protocol"},
     "http._transport": {"errors", "savings"}
     | {f"http.{name}" for name in ("_client", "_header", "_protocol", "_threads")},
     "_demo": {"", "_demo_session", "_demo_values"},

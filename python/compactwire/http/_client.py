@@ -9,9 +9,8 @@ from typing import Literal
 
 from ..errors import CompactWireError, InvalidFormat
 from ._header import CODING, NAME, Header, read
-from ._protocol import MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
+from ._protocol import LONG, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
 from ._table import Table
-from ._threads import LONG
 
 Step = Literal["again", "plain", "coded"]
 """What follows an answer: another attempt, or its body is read as it is, or decoded."""

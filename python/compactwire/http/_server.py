@@ -13,6 +13,7 @@ from .._core import Session
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, Header, read
 from ._protocol import (
+    LONG,
     WORK,
     Headers,
     Lane,
@@ -26,7 +27,6 @@ from ._protocol import (
     without,
 )
 from ._table import Table
-from ._threads import LONG
 
 _ID_BYTES = 16
 _MAX_LANES = 64

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-LONG = 1 << 17
-"""The size of a body whose work takes long."""
+from ._protocol import LONG
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
