@@ -107,6 +107,16 @@ def test_files_with_rows_that_fail_are_named(
     assert err.splitlines()[1:] == [f"compactwire: files with rows that failed: {names} and 1 more"]
 
 
+def test_files_of_a_folder_that_are_not_read_are_told(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("c.csv", "d.csv", "README", ".hidden.gz"):
+        (lake / name).write_text("a,b\n", encoding="utf-8")
+    code, _, err = run(capsys, "analyze", lake, "--column", "text", "--format", "dsl")
+    told = f"compactwire: {lake}: files of these kinds are not read: no suffix, .csv\n"
+    assert (code, err) == (0, told)
+
+
 def test_a_column_that_no_row_has_is_an_error(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

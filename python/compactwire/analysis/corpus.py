@@ -130,9 +130,18 @@ def kind_of_file(path: Path) -> FileKind | None:
 
 def taken(path: Path, root: Path) -> bool:
     """Whether a file of a folder is read: not if it is hidden, a link or of an unknown kind."""
+    return kind_of_file(path) is not None and _is_plain(path, root)
+
+
+def passed_over(root: Path) -> list[str]:
+    """The suffixes of the files of a folder that are of an unknown kind."""
+    unknown = (path for path in root.rglob("*") if kind_of_file(path) is None)
+    return sorted({path.suffix for path in unknown if _is_plain(path, root)})
+
+
+def _is_plain(path: Path, root: Path) -> bool:
     hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-    known = kind_of_file(path) is not None
-    return known and not hidden and path.is_file() and not path.is_symlink()
+    return not hidden and path.is_file() and not path.is_symlink()
 
 
 def read_input(path: Path, texts: bool = False) -> Any:

@@ -160,11 +160,19 @@ class _Job:
                 self.failed.append(str(path))
 
     def _found(self) -> Iterator[Path]:
+        from pathlib import Path
+
+        from compactwire.analysis.corpus import passed_over
         from compactwire.analysis.sources import files
 
         for path in self._paths:
             try:
                 yield from files(path, self._reading)
+                if others := passed_over(Path(path)):
+                    names = ", ".join(one_line(suffix) or "no suffix" for suffix in others)
+                    tell(
+                        f"compactwire: {one_line(path)}: files of these kinds are not read: {names}"
+                    )
             except (OSError, ValueError) as error:
                 complain(ValueError(_as_options(str(error), path)))
                 self.failed.append(path)
