@@ -209,7 +209,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         )
     },
     "cli._training": {"", "analysis", "analysis.sources", "cli._shell"},
-    "cli.analyze": {"", "analysis", "analysis.progress", "analysis.sources", "cli._shell"},
+    "cli.analyze": {
+        "",
+        "analysis",
+        "analysis.corpus",
+        "analysis.progress",
+        "analysis.sources",
+        "cli._shell",
+    },
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
     "cli._forms": {"", "cli._rows", "cli._shell", "analysis.candidates"},
