@@ -107,9 +107,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._http_exchange": {f"mcp.{name}" for name in ("_http_client", "_messages", "_retry")},
     "mcp._http_notifications": {f"mcp.{name}" for name in ("_http_client", "_http_session")}
     | {"mcp._retry", "mcp._sse"},
-    "mcp._http_session": {f"mcp.{name}" for name in ("_http_client", "_http_headers", "_http_room")}
+    "mcp._http_session": {
+        f"mcp.{name}" for name in ("_http_client", "_http_headers", "_http_budget")
+    }
     | {"mcp._sse"},
-    "mcp._http_room": set(),
+    "mcp._http_budget": set(),
     "mcp._http_client": {"_texts", "mcp._http_urls"},
     "mcp._http_urls": {"_texts"},
     "mcp._http_headers": {"mcp._messages"},

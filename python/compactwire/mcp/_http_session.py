@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 
+from ._http_budget import MemoryBudget
 from ._http_client import HttpError, Interrupt
 from ._http_headers import ProtocolHeaders
-from ._http_room import Room
 from ._sse import Events, EventTooLongError
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ class Session:
     def __init__(self, endpoint: Endpoint, max_message: int) -> None:
         self._endpoint = endpoint
         self._max_message = max_message
-        self._room = Room(max_message)
+        self._budget = MemoryBudget(max_message)
         self.headers = ProtocolHeaders()
 
     def post(
@@ -77,12 +77,12 @@ class Session:
                 body += chunk
                 if len(body) > self._max_message:
                     raise self._too_long()
-                self._room.take(answer, len(body), answer.is_over)
+                self._budget.take(answer, len(body), answer.is_over)
             text = bytes(body)
             body.clear()
             yield text
         finally:
-            self._room.leave(answer)
+            self._budget.leave(answer)
 
     def events(self, answer: Answer) -> Iterator[Event]:
         """The events of an answer that is a stream, as they arrive; each counts until the next."""
@@ -90,11 +90,11 @@ class Session:
         try:
             for chunk in answer.chunks():
                 yield from events.feed(chunk)
-                self._room.take(answer, events.size, answer.is_over)
+                self._budget.take(answer, events.size, answer.is_over)
         except EventTooLongError:
             raise self._too_long() from None
         finally:
-            self._room.leave(answer)
+            self._budget.leave(answer)
 
     def _too_long(self) -> HttpError:
         return HttpError(f"sent a message of more than {self._max_message:,} bytes")

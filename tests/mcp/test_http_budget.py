@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from compactwire.mcp._http_room import Room
+from compactwire.mcp._http_budget import MemoryBudget
 from tests.mcp.http_server import POSIX, Request, answered
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ def wanted() -> bool:
 
 
 class Streams:
-    """Streams that take room, each in a thread."""
+    """Streams that take memory, each in a thread."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
         self.grown: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def grow(self, stream: object, size: int) -> None:
         def take() -> None:
-            self._room.take(stream, size, wanted)
+            self._budget.take(stream, size, wanted)
             self.grown.put(stream)
 
         threading.Thread(target=take, daemon=True).start()
@@ -43,42 +43,42 @@ class Streams:
 
 
 def test_the_oldest_stream_gets_on_and_others_wait() -> None:
-    room = Room(LONGEST)
-    streams = Streams(room)
+    budget = MemoryBudget(LONGEST)
+    streams = Streams(budget)
     # A stream that hangs stops no other.
     for stream, size in (("a", 2_000), ("b", 2_000), ("a", LONGEST), ("b", LONGEST)):
-        room.take(stream, size, wanted)
+        budget.take(stream, size, wanted)
     streams.grow("c", SHARE + 5_000)
     assert streams.waits()
-    room.take("d", SHARE, wanted)  # A little is for everyone.
-    room.leave("a")
+    budget.take("d", SHARE, wanted)  # A little is for everyone.
+    budget.leave("a")
     assert streams.grown.get(timeout=20) == "c"
     streams.grow("e", LONGEST)
     assert streams.waits()
-    room.take("b", 0, wanted)  # The next message begins.
+    budget.take("b", 0, wanted)  # The next message begins.
     assert streams.grown.get(timeout=20) == "e"
 
 
 def test_two_streams_that_hang_stop_a_long_message_until_one_ends() -> None:
-    room = Room(LONGEST)
-    streams = Streams(room)
+    budget = MemoryBudget(LONGEST)
+    streams = Streams(budget)
     for stream in ("a", "b"):
-        room.take(stream, LONGEST, wanted)
+        budget.take(stream, LONGEST, wanted)
     streams.grow("c", LONGEST)
     assert streams.waits()
-    room.leave("b")
+    budget.leave("b")
     assert streams.grown.get(timeout=20) == "c"
 
 
 def test_a_stream_that_is_not_wanted_does_not_wait() -> None:
-    room = Room(LONGEST)
-    room.take("a", LONGEST, wanted)
-    room.take("c", LONGEST, wanted)
+    budget = MemoryBudget(LONGEST)
+    budget.take("a", LONGEST, wanted)
+    budget.take("c", LONGEST, wanted)
     ended = threading.Event()
     done = threading.Event()
 
     def take() -> None:
-        room.take("b", LONGEST, ended.is_set)
+        budget.take("b", LONGEST, ended.is_set)
         done.set()
 
     threading.Thread(target=take, daemon=True).start()

@@ -1,8 +1,8 @@
-"""How many bytes of unfinished messages are kept, whatever the number of streams they come by.
+"""A limit on the memory of unfinished messages, shared by all streams.
 
-Each stream may keep a little. All that is beyond it comes out of one store. Where the store is used
-up, a stream is not read on until another one is through with its message; the oldest of them never
-waits, so that one always gets on.
+Each stream may keep a little. All that is beyond it counts against one budget. While the budget is
+used up, a stream is not read further until another one has finished its message. The oldest stream
+never waits, so that one of them always makes progress.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Room"]
+__all__ = ["MemoryBudget"]
 
-# What each stream may keep is this part of the store: there are up to 81 streams.
+# What each stream may keep is this part of the budget: there are up to 81 streams.
 _SHARE = 128
 # Seconds after which a stream that waits looks whether it is still wanted.
 _LOOK = 0.1
 
 
-class Room:
-    """The store, of the size of the longest message. The oldest stream may take as much again."""
+class MemoryBudget:
+    """A budget of the longest message's size. The oldest stream may take as much in addition."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._share = longest // _SHARE
-        # What streams have out of the store, the oldest first.
+        # The bytes that each stream has taken, the oldest first.
         self._taken: dict[object, int] = {}
         self._changed = threading.Condition()
 
