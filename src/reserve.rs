@@ -34,10 +34,12 @@ static IS_SHORT: AtomicBool = AtomicBool::new(false);
 /// The allocator of the system, with a reserve from the first call of [`fill`] on.
 ///
 /// ```
-/// use compactwire::memory::Reserve;
+/// use compactwire::memory::{Reserve, fill_reserve};
 ///
 /// #[global_allocator]
 /// static ALLOCATOR: Reserve = Reserve;
+///
+/// assert!(fill_reserve());
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reserve;
