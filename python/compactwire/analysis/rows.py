@@ -229,8 +229,8 @@ def _parsed(rows: Rows, known: dict[str, Candidate]) -> _Parsed:
     return found
 
 
-_OURS = 1 << 62
-"""No limit of expansion: the messages were just made of texts that are in memory."""
+_UNLIMITED = 1 << 62
+"""For `max_expansion`: the messages were just made of texts that are in memory."""
 
 
 # Formats ------------------------------------------------------------------------------------------
@@ -248,13 +248,15 @@ class _ColumnFormat:
 
 def _column_format(name: str, kind: Kind) -> _ColumnFormat | None:
     if name in PROTOCOL:
-        decode = partial(arrow.decode, fields=("result",), max_expansion=_OURS, errors="report")
+        decode = partial(
+            arrow.decode, fields=("result",), max_expansion=_UNLIMITED, errors="report"
+        )
         encode = partial(arrow.encode, format=cast("Any", name), errors="report")
         return _ColumnFormat(encode, decode, "result")
     if name == "gcf" and kind == "value":
         return _ColumnFormat(
             partial(arrow.gcf_from_json, errors="report"),
-            partial(arrow.gcf_to_json, max_expansion=_OURS, errors="report"),
+            partial(arrow.gcf_to_json, max_expansion=_UNLIMITED, errors="report"),
             "value",
         )
     return None

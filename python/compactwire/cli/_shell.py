@@ -168,7 +168,7 @@ def write_bytes(data: bytes, path: str) -> int:
 
 
 def write_binary(data: bytes, path: str) -> int:
-    """Write what is no text: not to a terminal, which would obey its control characters."""
+    """Write binary data, but not to a terminal, which would interpret control characters."""
     if path == "-" and stdout().isatty():
         raise ValueError("the output is binary: name a file for it with -o, or pipe it")
     return write_bytes(data, path)

@@ -232,7 +232,7 @@ class Lane:
         return self.size + WORK * len(self.first)
 
     def clear(self) -> None:
-        """Let go of all bodies."""
+        """Release all bodies."""
         self.requests = self.answers = None
         self.request_size = self.answer_size = 0
         self.body = self.first = b""
@@ -275,7 +275,7 @@ class Lanes:
         old.clear()
 
     def clear(self) -> None:
-        """Let go of all lanes: a request may hold one that nobody will continue."""
+        """Release the bodies of all lanes, which requests under way may still refer to."""
         for lane in self.lanes:
             lane.clear()
 
