@@ -54,7 +54,7 @@ pub enum Problem {
 #[inline]
 pub fn read(text: &str, start: usize, end: usize) -> Result<(Cow<'_, str>, usize), Error> {
     let bytes = &text.as_bytes()[..end];
-    let close = start + 1 + scan::first::<Escaped>(&bytes[start + 1..]);
+    let close = start + 1 + scan::first_near::<Escaped>(&bytes[start + 1..]);
     if bytes.get(close) == Some(&b'"') {
         return Ok((Cow::Borrowed(&text[start + 1..close]), close + 1));
     }
