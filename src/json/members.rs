@@ -20,7 +20,9 @@ impl<'a> Members<'a> {
     pub fn new(text: &'a str, limits: Limits) -> Result<Self, Error> {
         let mut reader = Reader::new(text, 0, limits);
         reader.expect(b'{', "'{'")?;
-        Ok(Self { reader, keys: Keys::with_capacity(8), first: true })
+        let mut keys = Keys::default();
+        keys.begin_object();
+        Ok(Self { reader, keys, first: true })
     }
 
     /// The key of the next member; `None` after the last one.

@@ -178,35 +178,50 @@ pub fn read<S: Sink>(
 }
 
 /// An open container.
-enum Open<'a> {
+#[derive(Clone, Copy)]
+enum Open {
     Array,
-    Object(Keys<'a>),
+    Object,
 }
 
-/// The keys that an object has so far.
+/// The keys that the open objects have so far.
 #[derive(Default)]
 pub(super) struct Keys<'a> {
+    /// The keys of all objects that have few, the innermost object last: one allocation serves them all.
     few: Vec<Cow<'a, str>>,
-    many: HashSet<Cow<'a, str>>,
+    objects: Vec<ObjectKeys<'a>>,
+}
+
+struct ObjectKeys<'a> {
+    /// Where the object's keys begin in [`Keys::few`].
+    start: usize,
+    many: Option<HashSet<Cow<'a, str>>>,
 }
 
 impl<'a> Keys<'a> {
-    pub(super) fn with_capacity(keys: usize) -> Self {
-        Self { few: Vec::with_capacity(keys.min(FEW_MEMBERS + 1)), many: HashSet::new() }
+    pub(super) fn begin_object(&mut self) {
+        self.objects.push(ObjectKeys { start: self.few.len(), many: None });
     }
 
-    /// Adds a key. Returns it if it is a duplicate.
-    fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
-        if !self.many.is_empty() {
-            memory::require(self.many.try_reserve(1));
-            return self.many.replace(key);
+    fn end_object(&mut self) {
+        if let Some(object) = self.objects.pop() {
+            self.few.truncate(object.start);
         }
-        if self.few.contains(&key) {
+    }
+
+    /// Adds a key to the innermost object. Returns it if it is a duplicate.
+    fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
+        let object = self.objects.last_mut()?;
+        if let Some(many) = &mut object.many {
+            memory::require(many.try_reserve(1));
+            return many.replace(key);
+        }
+        if self.few[object.start..].contains(&key) {
             return Some(key);
         }
         self.few.push(key);
-        if self.few.len() > FEW_MEMBERS {
-            self.many.extend(self.few.drain(..));
+        if self.few.len() - object.start > FEW_MEMBERS {
+            object.many = Some(self.few.drain(object.start..).collect());
         }
         None
     }
@@ -229,7 +244,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a value and emits its events.
     fn value<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
-        let mut open: Vec<Open<'_>> = Vec::new();
+        let mut open: Vec<Open> = Vec::new();
+        let mut keys = Keys::default();
         loop {
             // A value is next; after an opening bracket it can also be the closing one.
             self.steps.step();
@@ -242,22 +258,21 @@ impl<'a> Reader<'a> {
                 Some(b'[') => {
                     self.at += 1;
                     sink.begin_array().map_err(ReadError::Sink)?;
-                    open.push(Open::Array);
                     if !self.eat_after_blank(b']') {
+                        open.push(Open::Array);
                         continue;
                     }
-                    open.pop();
                     sink.end_array().map_err(ReadError::Sink)?;
                 }
                 Some(b'{') => {
                     self.at += 1;
                     sink.begin_object().map_err(ReadError::Sink)?;
-                    open.push(Open::Object(Keys::default()));
                     if !self.eat_after_blank(b'}') {
-                        self.name(&mut open, sink)?;
+                        open.push(Open::Object);
+                        keys.begin_object();
+                        self.name(&mut keys, sink)?;
                         continue;
                     }
-                    open.pop();
                     sink.end_object().map_err(ReadError::Sink)?;
                 }
                 _ => self.scalar(sink)?,
@@ -273,12 +288,13 @@ impl<'a> Reader<'a> {
                         self.expect(b']', "',' or ']'")?;
                         sink.end_array().map_err(ReadError::Sink)?;
                     }
-                    Some(Open::Object(_)) => {
+                    Some(Open::Object) => {
                         if self.eat_after_blank(b',') {
-                            self.name(&mut open, sink)?;
+                            self.name(&mut keys, sink)?;
                             break;
                         }
                         self.expect(b'}', "',' or '}'")?;
+                        keys.end_object();
                         sink.end_object().map_err(ReadError::Sink)?;
                     }
                 }
@@ -304,9 +320,11 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    #[inline]
     pub(super) fn skip_blank(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.at += 1;
+        if let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            self.at += self.text.as_bytes()[self.at..].iter().take_while(is_blank).count();
         }
     }
 
@@ -377,7 +395,7 @@ impl<'a> Reader<'a> {
     /// Reads a member's key and the colon after it.
     fn name<S: Sink>(
         &mut self,
-        open: &mut [Open<'a>],
+        keys: &mut Keys<'a>,
         sink: &mut S,
     ) -> Result<(), ReadError<S::Error>> {
         if self.grammar_only {
@@ -388,10 +406,7 @@ impl<'a> Reader<'a> {
         }
         let (start, key) = self.key()?;
         sink.key(&key).map_err(ReadError::Sink)?;
-        if let Some(Open::Object(keys)) = open.last_mut() {
-            self.declare(keys, key, start)?;
-        }
-        Ok(())
+        Ok(self.declare(keys, key, start)?)
     }
 
     fn scalar<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
