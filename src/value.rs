@@ -6,6 +6,7 @@
 
 use crate::interrupt::{Steps, polled};
 use crate::memory;
+use crate::text::slice_of;
 use crate::walk::{Columns, Found, Look, Scalar, Shape, Sink, Source, Stop, Type, Walk};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -363,10 +364,7 @@ impl<'a> Builder<'a> {
     }
 
     fn keep(&self, text: &str) -> Cow<'a, str> {
-        // If the string's address lies within the source, so does the whole string.
-        let part = text.as_ptr().addr().checked_sub(self.source.as_ptr().addr());
-        let part = part.and_then(|start| self.source.get(start..start.checked_add(text.len())?));
-        part.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
+        slice_of(self.source, text).map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the result of the methods of `Sink`")]

@@ -19,13 +19,13 @@ mod syntax;
 
 pub use bumpalo::Bump;
 pub use error::{Code, Error, Place};
-#[cfg(feature = "shrink")]
-pub(crate) use generic::write_forms;
 pub use generic::{
     Builder, DecodeOptions, EncodeOptions, Grouping, Node, ReadError, Tree, decode, encode,
     encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
     write_walk,
 };
+#[cfg(feature = "shrink")]
+pub(crate) use generic::{KeyId, write_forms};
 #[cfg(feature = "arrow")]
 pub(crate) use limits::FREE_EXPANSION;
 pub use limits::Limits;

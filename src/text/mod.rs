@@ -21,3 +21,10 @@ pub mod leb128;
 pub mod output;
 pub mod quoted;
 pub mod scan;
+
+/// The slice of `source` that `part` is; `None` if it lies elsewhere in memory.
+pub(crate) fn slice_of<'a>(source: &'a str, part: &str) -> Option<&'a str> {
+    // If the part's address lies within the source, so does the whole part.
+    let start = part.as_ptr().addr().checked_sub(source.as_ptr().addr())?;
+    source.get(start..start.checked_add(part.len())?)
+}

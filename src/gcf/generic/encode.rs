@@ -107,7 +107,7 @@ pub(crate) fn encode_tree(value: &Value<'_>, options: &EncodeOptions) -> Result<
 /// `invalid_escape`, `invalid_surrogate`, `limit_exceeded`, `out_of_range`, otherwise `invalid_line`.
 pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
-    let mut builder = Builder::new(&bump, options.limits);
+    let mut builder = Builder::over(text, &bump, options.limits);
     let limits = json::Limits { max_depth: options.limits.max_depth, ..Default::default() };
     match json::read(text, limits, &mut builder) {
         Ok(end) => {

@@ -25,4 +25,6 @@ pub use decode::{DecodeOptions, ReadError, decode, read, to_json, utf8};
 pub(crate) use encode::write_forms;
 pub use encode::{EncodeOptions, encode, from_json, write, write_walk};
 pub use groups::write::{Grouping, encode_grouped, write_grouped};
+#[cfg(feature = "shrink")]
+pub(crate) use tree::KeyId;
 pub use tree::{Builder, Node, Tree, out_of_range_message};

@@ -15,6 +15,7 @@ use crate::gcf::syntax::append::push_short;
 use crate::gcf::syntax::{number, string};
 use crate::interrupt::Steps;
 use crate::memory::{self, Meter};
+use crate::text::slice_of;
 use crate::walk::{Found, Sink, Stop, Walk};
 use bumpalo::Bump;
 use hashbrown::{HashMap, HashSet};
@@ -223,6 +224,8 @@ impl<'a> Tree<'a> {
 /// Builds a [`Tree`] from the events of one value.
 pub struct Builder<'a> {
     bump: &'a Bump,
+    /// Strings that are slices of this text are borrowed, not copied.
+    source: &'a str,
     tree: Tree<'a>,
     /// The children so far of all open containers.
     stack: Vec<Node<'a>>,
@@ -242,7 +245,7 @@ pub struct Builder<'a> {
     steps: Steps,
     /// Checks memory for the rest of the value; the unit of work is a node.
     meter: Meter,
-    /// The bytes that were copied.
+    /// The bytes of the strings.
     copied: usize,
 }
 
@@ -263,9 +266,16 @@ struct OpenContainer {
     /// The key of the nearest enclosing member.
     context: KeyId,
     is_object: bool,
+    /// The shape that an object is expected to have, as long as its keys are those of this shape.
+    expected: ShapeId,
 }
 
 impl<'a> Builder<'a> {
+    /// An empty builder that borrows strings which are slices of `source`.
+    pub fn over(source: &'a str, bump: &'a Bump, limits: Limits) -> Self {
+        Self { source, ..Self::new(bump, limits) }
+    }
+
     /// An empty builder. Strings that are copied live in `bump`.
     pub fn new(bump: &'a Bump, limits: Limits) -> Self {
         let tree = Tree {
@@ -278,6 +288,7 @@ impl<'a> Builder<'a> {
         };
         Self {
             bump,
+            source: "",
             tree,
             stack: Vec::new(),
             key_stack: Vec::new(),
@@ -332,7 +343,7 @@ impl<'a> Builder<'a> {
         self.stack.push(scalar);
     }
 
-    /// Adds a string and copies it.
+    /// Adds a string, and copies it unless it is a slice of the source.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -346,7 +357,7 @@ impl<'a> Builder<'a> {
     fn copy(&mut self, text: &str) -> Result<&'a str, Error> {
         self.copied += text.len();
         self.expect(1)?;
-        Ok(self.bump.alloc_str(text))
+        Ok(slice_of(self.source, text).unwrap_or_else(|| self.bump.alloc_str(text)))
     }
 
     /// Adds a double.
@@ -400,59 +411,53 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Stop<W::Error>> {
         self.expect_container(true, walk.size(&object)).map_err(|_| Stop::Unusual)?;
         self.begin(true).map_err(|_| Stop::Unusual)?;
-        // Most objects have the same keys as the object before them, such as the rows of a table.
-        let mut expected = self.expected();
-        let mut found = 0;
         while let Some((key, value)) = walk.next(&mut object) {
             let text = walk.key(&key)?;
-            let guess = expected.and_then(|shape| self.tree.shape(shape).get(found).copied());
-            if let Some(id) = guess.filter(|&id| self.tree.key(id).text == text) {
-                self.push_key(id);
-            } else {
-                expected = None;
-                self.push_key_copy(text).map_err(|_| Stop::Unusual)?;
-            }
-            found += 1;
+            self.push_key(text).map_err(|_| Stop::Unusual)?;
             self.add(walk, &value)?;
         }
-        let shape = expected.filter(|&shape| self.tree.shape(shape).len() == found);
-        self.end_as(shape).map_err(|_| Stop::Unusual)
+        self.end().map_err(|_| Stop::Unusual)
     }
 
-    /// Predicts the shape of the object that has just begun, from objects before it.
-    fn expected(&self) -> Option<ShapeId> {
-        let context = self.open.last()?.context;
-        let by_key = self.shape_under_key.get(context as usize).copied().unwrap_or(NONE);
-        let by_depth = || self.shape_at_depth.get(self.open.len()).copied().unwrap_or(NONE);
-        Some(if by_key == NONE { by_depth() } else { by_key }).filter(|&shape| shape != NONE)
-    }
-
-    /// Adds a known key to the innermost object.
-    fn push_key(&mut self, id: KeyId) {
-        self.key_stack.push(id);
-    }
-
-    /// Adds a key to the innermost object and copies it if it is new.
+    /// Adds a key to the innermost object, and copies it if it is new and not a slice of the source. Most objects
+    /// have the same keys as the object before them, such as the rows of a table: then no key is searched by
+    /// its hash.
     ///
     /// # Errors
     /// `out_of_memory`.
-    pub fn push_key_copy(&mut self, key: &str) -> Result<(), Error> {
+    pub fn push_key(&mut self, key: &str) -> Result<(), Error> {
+        if let Some(open) = self.open.last_mut()
+            && open.expected != NONE
+        {
+            let found = self.key_stack.len() - open.first_key;
+            let expected = self.tree.shape(open.expected).get(found).copied();
+            if let Some(id) = expected.filter(|&id| self.tree.key(id).text == key) {
+                self.key_stack.push(id);
+                return Ok(());
+            }
+            open.expected = NONE;
+        }
         let id = if let Some(&id) = self.key_ids.get(key) {
             id
         } else {
             self.count(key);
             let key = self.copy(key)?;
-            self.key_of(key)
+            self.new_key(key)
         };
-        self.push_key(id);
+        self.key_stack.push(id);
         Ok(())
     }
 
-    /// The id of a key, which the tree borrows if it is new.
-    fn key_of(&mut self, key: &'a str) -> KeyId {
-        if let Some(&id) = self.key_ids.get(key) {
-            return id;
+    /// Predicts the shape of an object from objects before it: those under the key `context`, or at the same
+    /// depth. [`NONE`] if there is none.
+    fn expected(&self, context: KeyId, depth: usize) -> ShapeId {
+        match self.shape_under_key.get(context as usize) {
+            Some(&shape) if shape != NONE => shape,
+            _ => self.shape_at_depth.get(depth).copied().unwrap_or(NONE),
         }
+    }
+
+    fn new_key(&mut self, key: &'a str) -> KeyId {
         self.steps.step();
         #[expect(clippy::cast_possible_truncation, reason = "fewer than the nodes, checked there")]
         let id = self.tree.keys.len() as KeyId;
@@ -479,7 +484,8 @@ impl<'a> Builder<'a> {
             None => NONE,
         };
         let (first, first_key) = (self.stack.len(), self.key_stack.len());
-        self.open.push(OpenContainer { first, first_key, context, is_object });
+        let expected = if is_object { self.expected(context, self.open.len() + 1) } else { NONE };
+        self.open.push(OpenContainer { first, first_key, context, is_object, expected });
         Ok(())
     }
 
@@ -488,25 +494,18 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// `duplicate_key`; `limit_exceeded` if the value has 2^32 nodes or more.
     pub fn end(&mut self) -> Result<(), Error> {
-        self.end_as(None)
-    }
-
-    /// Ends the innermost container, like [`Builder::end`]. `shape` is its shape if it is an object whose
-    /// keys the caller has compared.
-    ///
-    /// # Errors
-    /// As [`Builder::end`].
-    fn end_as(&mut self, shape: Option<ShapeId>) -> Result<(), Error> {
-        let Some(&OpenContainer { first, first_key, context, is_object }) = self.open.last() else {
+        let Some(&OpenContainer { first, first_key, context, is_object, expected }) =
+            self.open.last()
+        else {
             return Ok(());
         };
         let node = if is_object {
-            let shape = match shape {
-                Some(shape) => {
-                    self.remember(shape, context, self.open.len());
-                    shape
-                }
-                None => self.shape_of(first_key, context)?,
+            let keys = self.key_stack.len() - first_key;
+            let shape = if expected != NONE && self.tree.shape(expected).len() == keys {
+                self.remember(expected, context, self.open.len());
+                expected
+            } else {
+                self.shape_of(first_key, context)?
             };
             self.object(shape, first)
         } else {
@@ -738,7 +737,7 @@ impl Sink for Builder<'_> {
     }
 
     fn key(&mut self, key: &str) -> Result<(), Error> {
-        self.push_key_copy(key)
+        self.push_key(key)
     }
 
     fn end_object(&mut self) -> Result<(), Error> {

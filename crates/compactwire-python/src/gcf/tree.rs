@@ -49,7 +49,7 @@ impl Sink for TreeTarget<'_, '_> {
     }
 
     fn key(&mut self, key: &str) -> Result<()> {
-        Ok(self.0.push_key_copy(key)?)
+        Ok(self.0.push_key(key)?)
     }
 
     fn end_object(&mut self) -> Result<()> {
