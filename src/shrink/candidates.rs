@@ -3,10 +3,9 @@
 //! Constant columns, list columns and matrices never make a text longer, so all candidates use them.
 
 use super::Options;
-use super::same::same;
-use crate::gcf::{self, Builder, Bump, DecodeOptions, EncodeOptions, Limits};
+use super::same::Comparison;
+use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, ReadError, Tree};
 use crate::memory;
-use crate::value::Value;
 use std::collections::TryReserveError;
 
 /// The best candidate.
@@ -31,24 +30,19 @@ fn encode_options(options: &Options) -> EncodeOptions {
     }
 }
 
-fn limits(options: &Options) -> Limits {
+pub(super) fn limits(options: &Options) -> Limits {
     Limits { max_depth: options.max_depth, ..Limits::default() }
 }
 
 /// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`.
 pub(super) fn best<E: From<TryReserveError>>(
-    value: &Value<'_>,
+    tree: &Tree<'_>,
     options: &Options,
     most: Option<u64>,
     count: &mut impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Found, E> {
     let Some(most) = most else { return Ok(Found::Nothing) };
-    let bump = Bump::new();
-    let mut builder = Builder::new(&bump, limits(options));
-    if unless_out_of_memory(value.emit(&mut builder))?.is_none() {
-        return Ok(Found::Nothing);
-    }
-    let forms = gcf::write_forms(&builder.finish(), &encode_options(options));
+    let forms = gcf::write_forms(tree, &encode_options(options));
     let Some((text, grouped)) = unless_out_of_memory(forms)? else { return Ok(Found::Nothing) };
     let mut candidates = vec![(count(&text)?, text)];
     if let Some(grouped) = grouped {
@@ -59,8 +53,7 @@ pub(super) fn best<E: From<TryReserveError>>(
     let read_options = DecodeOptions { extensions: options.extensions, limits: limits(options) };
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
-        let read = gcf::decode(&text, read_options);
-        if unless_out_of_memory(read)?.is_some_and(|read| same(&read, value)) {
+        if reads_as(&text, tree, read_options)? {
             return Ok(Found::Candidate { text, tokens });
         }
         debug_assert!(false, "a candidate must read back as the value: {text}");
@@ -69,9 +62,21 @@ pub(super) fn best<E: From<TryReserveError>>(
     Ok(found)
 }
 
-/// Returns the value; `None` for an error that only excludes a candidate. Too little memory is an error of
+/// Whether a text reads back as the value of the tree.
+fn reads_as(text: &str, tree: &Tree<'_>, options: DecodeOptions) -> Result<bool, TryReserveError> {
+    let mut comparison = Comparison::new(tree);
+    let read = gcf::read(text, options, &mut comparison).map_err(|error| match error {
+        ReadError::Text(error) => error,
+        ReadError::Sink(never) => match never {},
+    });
+    Ok(unless_out_of_memory(read)?.is_some() && comparison.is_same())
+}
+
+/// Returns the result; `None` for an error that only excludes a candidate. Too little memory is an error of
 /// the whole call.
-fn unless_out_of_memory<T>(result: Result<T, gcf::Error>) -> Result<Option<T>, TryReserveError> {
+pub(super) fn unless_out_of_memory<T>(
+    result: Result<T, gcf::Error>,
+) -> Result<Option<T>, TryReserveError> {
     match result {
         Err(error) if error.code == gcf::Code::OutOfMemory => Err(memory::exhausted()),
         result => Ok(result.ok()),

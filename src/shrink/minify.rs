@@ -28,9 +28,9 @@ pub(super) fn minify(text: &str) -> Minified<'_> {
                 exact = exact && is_exact(&text[at..end]);
                 at = end;
             }
-            b' ' | b'\t' | b'\n' | b'\r' => {
+            byte if is_blank(*byte) => {
                 out.push_str(&text[copied..at]);
-                at += 1;
+                at += bytes[at..].iter().take_while(|byte| is_blank(**byte)).count();
                 copied = at;
             }
             _ => at += 1,
@@ -41,6 +41,10 @@ pub(super) fn minify(text: &str) -> Minified<'_> {
     }
     out.push_str(&text[copied..]);
     Minified { text: Cow::Owned(out), exact }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 fn number_length(bytes: &[u8]) -> usize {

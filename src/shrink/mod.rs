@@ -6,8 +6,8 @@
 //! Invariant: the result has at most as many tokens as the text, by the counter that the caller passes,
 //! and depends only on the text, the options and the counter.
 //!
-//! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares values, `estimate`
-//! counts tokens without a tokenizer.
+//! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares what they read
+//! back as with the value, `estimate` counts tokens without a tokenizer.
 
 mod candidates;
 mod estimate;
@@ -20,7 +20,7 @@ mod same;
 pub use estimate::estimate_tokens;
 pub use expand::{ExpandError, expand};
 
-use crate::gcf::Limits;
+use crate::gcf::{Builder, Bump, Limits, Tree};
 use crate::json::{self, Escape};
 use crate::memory;
 use crate::value::Value;
@@ -123,9 +123,11 @@ pub fn shrink<'a, E: From<TryReserveError>>(
         reason: None,
     };
     memory::ensure(json::memory_of(text.as_bytes()).saturating_mul(FACTOR))?;
-    let value = match parse(text, options) {
-        Ok(value) => value,
-        Err(reason) => return Ok(Shrunk { reason: Some(reason), ..best }),
+    let bump = Bump::new();
+    let tree = match parse(text, &bump, options)? {
+        Parsed::Tree(tree) => Some(tree),
+        Parsed::BeyondGcf => None,
+        Parsed::Unfit(reason) => return Ok(Shrunk { reason: Some(reason), ..best }),
     };
     let minified = minify(text);
     if options.json
@@ -139,9 +141,13 @@ pub fn shrink<'a, E: From<TryReserveError>>(
         }
     }
     let mut reason = Reason::NoGain;
-    if options.gcf && minified.exact {
+    if options.gcf && !minified.exact {
+        reason = Reason::Number;
+    } else if options.gcf
+        && let Some(tree) = tree
+    {
         let most = enough(best.tokens_after, options);
-        match candidates::best(&value, options, most, &mut count)? {
+        match candidates::best(&tree, options, most, &mut count)? {
             candidates::Found::Candidate { text, tokens } => {
                 best.text = Cow::Owned(text);
                 best.format = Format::Gcf;
@@ -150,8 +156,6 @@ pub fn shrink<'a, E: From<TryReserveError>>(
             candidates::Found::Unverified => reason = Reason::Verify,
             candidates::Found::Nothing => {}
         }
-    } else if options.gcf {
-        reason = Reason::Number;
     }
     if best.format == Format::Text {
         best.reason = Some(reason);
@@ -179,24 +183,50 @@ pub fn shrink_value<E: From<TryReserveError>>(
 /// The bytes of memory per byte of a value's text: for a buffer that grows, with escapes of six bytes.
 const TEXT_FACTOR: usize = 18;
 
-/// How often [`json::memory_of`] counts: for the value, the tree made from it, and the candidates read back.
+/// How often [`json::memory_of`] counts: for the value, and the tree made from it.
 const FACTOR: usize = 2;
 
-/// Parses a text that is to be shrunk, or returns why it stays as it is.
-fn parse<'a>(text: &'a str, options: &Options) -> Result<Value<'a>, Reason> {
+/// A text that is to be shrunk.
+enum Parsed<'a> {
+    Tree(Tree<'a>),
+    /// JSON with a value that GCF does not have.
+    BeyondGcf,
+    /// It stays as it is.
+    Unfit(Reason),
+}
+
+fn parse<'a>(
+    text: &'a str,
+    bump: &'a Bump,
+    options: &Options,
+) -> Result<Parsed<'a>, TryReserveError> {
     if text.len() > options.max_size {
-        return Err(Reason::Size);
+        return Ok(Parsed::Unfit(Reason::Size));
     }
     if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['[', '{']) {
-        return Err(Reason::NotJson);
+        return Ok(Parsed::Unfit(Reason::NotJson));
     }
     let max_depth = options.max_depth.min(Limits::DEEPEST);
     let limits = json::Limits { max_depth, max_digits: usize::MAX };
-    json::parse_borrowed(text, limits).map_err(|error| match error.problem {
+    let mut builder = Builder::over(text, bump, candidates::limits(options));
+    Ok(match json::read_all(text, limits, &mut builder) {
+        Ok(()) => Parsed::Tree(builder.finish()),
+        Err(json::ReadError::Json(error)) => Parsed::Unfit(reason_of(&error)),
+        Err(json::ReadError::Sink(error)) => {
+            candidates::unless_out_of_memory(Err::<(), _>(error))?;
+            // The rest of the text was not read.
+            let read = json::validate(text, limits);
+            read.map_or_else(|error| Parsed::Unfit(reason_of(&error)), |()| Parsed::BeyondGcf)
+        }
+    })
+}
+
+fn reason_of(error: &json::Error) -> Reason {
+    match error.problem {
         json::Problem::Depth(_) => Reason::Depth,
         json::Problem::Overflow => Reason::Number,
         _ => Reason::NotJson,
-    })
+    }
 }
 
 /// The largest number of tokens with which GCF saves enough. `tokens` is that of the best other form.
