@@ -285,14 +285,22 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
-/// The items of an iterable. Signal handlers run between them: an iterator that is not Python code, which can
-/// be endless, runs none.
+/// The items of an iterable. Signal handlers run after every [`ITEMS_PER_CHECK`]: an iterator that is not Python
+/// code, which can be endless, runs none.
 pub(super) fn each<'py>(
     value: &Bound<'py, PyAny>,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = value.py();
-    Ok(value.try_iter()?.map(move |item| py.check_signals().and(item)))
+    let items = (1..).zip(value.try_iter()?);
+    Ok(items.map(
+        move |(count, item)| {
+            if count % ITEMS_PER_CHECK == 0 { py.check_signals().and(item) } else { item }
+        },
+    ))
 }
+
+/// More than the values of most rows, because a check costs as much as the conversion of a value.
+const ITEMS_PER_CHECK: u64 = 32;
 
 /// The names of fields, for `#[pyo3(from_py_with = names)]`; `GcfError` for a lone surrogate.
 ///
