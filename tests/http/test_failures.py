@@ -64,6 +64,21 @@ def test_a_restarted_server_gets_the_body_plain_and_a_new_offer() -> None:
     assert "coded" in wire.sent[-1].said
 
 
+@pytest.mark.parametrize("lost", ["state", "session"])
+def test_a_refusal_is_known_without_our_header(lost: str) -> None:
+    wire = Wire().opened()
+    wire.post(body(1))
+    if lost == "state":
+        kept(wire.server)[0].lanes[0].requests = None
+    else:
+        wire.server = Server(options(), 4)
+    for turns in (2, 3):
+        assert wire.post(body(turns), after=strip("compactwire")) == body(turns)
+    assert [sent.status for sent in wire.sent[2:]] == [409 if lost == "state" else 410, 200, 200]
+    assert [sent.said for sent in wire.sent[3:]] == ["", ""]
+    assert wire.seen[1:] == [body(1), body(2), body(3)]
+
+
 def test_a_server_that_only_refuses_is_sent_plain_bodies() -> None:
     clock = Clock()
     wire = Wire(client=Client(options(clock=clock))).opened()

@@ -8,7 +8,7 @@ from sys import getsizeof
 from typing import Literal
 
 from ..errors import CompactWireError, InvalidFormat
-from ._header import CODING, NAME, Header, read
+from ._header import CODING, NAME, REFUSAL, Header, read
 from ._protocol import LONG, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
 from ._table import Table
 
@@ -329,6 +329,10 @@ class Exchange:
         if self._coded:
             if answer.refused:
                 return self._refused(status)
+            if REFUSAL in values(headers, "content-type"):
+                # Something between client and server has removed our header.
+                self._client.end(self._held[0], self._origin, cost=_CREDIT)
+                return self._again_plain()
             if answer.seq != self._lane.seq:
                 return self._lost(status, coded=coded)
             self._client.accepted(self._origin, self._held[0].owner)

@@ -26,6 +26,9 @@ NAME = "compactwire"
 CODING = "x-compactwire"
 """The content coding of a body that a session wrote."""
 
+REFUSAL = "text/plain; charset=utf-8; compactwire=refused"
+"""The type of the answer to a request that is refused, for where our header is removed."""
+
 _MAX_LENGTH = 256
 _FLAGS = ("offer", "coded", "new", "kept")
 _NUMBERS = ("lanes", "size", "lane", "seq", "got")

@@ -11,7 +11,7 @@ from sys import getsizeof
 
 from .._core import Session
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
-from ._header import CODING, NAME, Header, read
+from ._header import CODING, NAME, REFUSAL, Header, read
 from ._protocol import (
     LONG,
     WORK,
@@ -271,7 +271,7 @@ class Turn:
 def refusal(refused: RefusalError) -> tuple[Headers, bytes]:
     """The headers and the body of an answer to a request that is refused."""
     body = f"compactwire: the request was refused ({refused.word})\n".encode()
-    headers = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(body)))]
+    headers = [("content-type", REFUSAL), ("content-length", str(len(body)))]
     return _marked(headers, Header(refused=refused.word)), body
 
 
