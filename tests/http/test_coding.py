@@ -187,6 +187,16 @@ def test_the_work_on_an_answer_depends_on_the_one_before() -> None:
     exchange.close()
 
 
+def test_a_new_text_of_some_length_is_long_work() -> None:
+    wire = Wire(server=Server(options(), 1)).opened()
+    weights = []
+    for content in (body(420), body(421), body(420, "other")):
+        weights.append(wire.client.begin(ORIGIN, [], content, "POST").weight)
+        wire.post(content)
+    assert weights[0] > 1 << 17 > weights[1]
+    assert weights[2] > 1 << 17
+
+
 def test_the_first_answer_of_some_length_is_long_work() -> None:
     wire = Wire(server=Server(options(), 1)).opened()
     (session,) = kept(wire.server)

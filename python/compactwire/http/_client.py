@@ -9,7 +9,18 @@ from typing import Literal
 
 from ..errors import CompactWireError, InvalidFormat
 from ._header import CODING, NAME, REFUSAL, Header, read
-from ._protocol import LONG, MIN_SIZE, Headers, Lane, Lanes, Options, body_of, is_coded, values
+from ._protocol import (
+    LONG,
+    MIN_SIZE,
+    WORK,
+    Headers,
+    Lane,
+    Lanes,
+    Options,
+    body_of,
+    is_coded,
+    values,
+)
 from ._table import Table
 
 Step = Literal["again", "plain", "coded"]
@@ -85,11 +96,15 @@ class Client:
             lane.busy, lane.target = True, target
             return session, number
 
-    def weight(self, key: bytes, target: str) -> int:
-        """The size of the largest lane that a body may be coded with."""
+    def weight(self, key: bytes, target: str, body: bytes) -> int:
+        """The bytes that the work on a body depends on, whatever lane it is coded with."""
         with self._lock:
             session = self._session(key, target)
-            return max((lane.weight for lane in session.lanes), default=0) if session else 0
+            lanes = session.lanes if session is not None else []
+            known = max((lane.weight for lane in lanes), default=0)
+            free = [lane.body for lane in lanes if not lane.busy]
+        new = len(body) - max((_continued(old, body) for old in free), default=0)
+        return len(body) + known + (WORK * new if lanes else 0)
 
     def restart(self, session: Lanes, number: int) -> None:
         """Begin a lane anew that is in use."""
@@ -252,7 +267,7 @@ class Exchange:
     @property
     def weight(self) -> int:
         """The bytes that the work on its body depends on."""
-        return len(self._body or b"") + self._client.weight(self._key, self._target)
+        return self._client.weight(self._key, self._target, self._body or b"")
 
     @property
     def answer_weight(self) -> int:
@@ -464,6 +479,12 @@ def _best(lanes: list[Lane], body: bytes, target: str) -> int | None:
     if found[best] * 4 >= _PROBES * 3:
         return best
     return min(free, key=lambda number: lanes[number].used)
+
+
+def _continued(old: bytes, new: bytes) -> int:
+    """The bytes of a body that another one seems to continue, by its first half."""
+    half = len(old) // 2
+    return min(len(old), len(new)) if half and new.startswith(old[:half]) else 0
 
 
 def _found(old: bytes, new: bytes) -> int:
