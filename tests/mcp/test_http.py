@@ -219,11 +219,13 @@ def test_another_session_has_a_stream_of_its_own(start: Start) -> None:
         else:
             session(request)
 
-    relay, _ = start(answer)
+    relay, server = start(answer)
     for name in "ab":
         shake_hands(relay)
         assert relay.answer()["params"] == {"session": name}
     assert relay.end() == (0, b"", "")
+    ended = [one.headers["mcp-session-id"] for one in server.sent("DELETE")]
+    assert ended == ["b", "a"]
 
 
 def test_a_batch_is_answered_in_any_form(start: Start) -> None:

@@ -302,7 +302,7 @@ class Link:
                 self._accepted(exchange, answer)
                 return
             if exchange.method == "initialize" and answer.status < 300:
-                self._session.headers.note_session(answer.header("Mcp-Session-Id"))
+                self._session.begin(answer.header("Mcp-Session-Id"))
             if answer.media_type == EVENTS and answer.status < 300:
                 self._stream(exchange, answer)
             elif answer.media_type == JSON:
@@ -482,9 +482,8 @@ class Link:
         if too_long:
             limit = f"{self._max_message:,} bytes"
             self._fail_all(HttpError(f"is left: the host sent a message of more than {limit}"))
-        if self._session.headers.session is not None and not self._lost:
-            with contextlib.suppress(HttpError):  # The server ends it by itself, only later.
-                self._session.delete()
+        with contextlib.suppress(HttpError):  # The server ends sessions by itself, only later.
+            self._session.delete(lost=self._lost)
         for exchange in left:
             exchange.cancelled = True
             exchange.interrupt.set()

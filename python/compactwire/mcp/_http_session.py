@@ -7,6 +7,7 @@ Source: the Streamable HTTP transport of the Model Context Protocol, versions 20
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 
 from ._http_budget import MemoryBudget
 from ._http_client import HttpError, Interrupt
@@ -26,6 +27,8 @@ JSON, EVENTS = "application/json", "text/event-stream"
 
 # Seconds for the server to end the session. Hosts wait two seconds before they send SIGTERM.
 _GRACE_SESSION = 1.0
+# Sessions that a host has left by another `initialize`, and that end with the relay.
+_MAX_LEFT = 16
 
 
 class SessionEndedError(HttpError):
@@ -40,6 +43,20 @@ class Session:
         self._max_message = max_message
         self._budget = MemoryBudget(max_message)
         self.headers = ProtocolHeaders()
+        # Of sessions before the current one. They end with the relay, because requests of theirs
+        # may be open.
+        self._left: deque[dict[str, str]] = deque(maxlen=_MAX_LEFT)
+
+    def begin(self, session: str | None) -> None:
+        """Use the session of an answer to `initialize`; without one there is none."""
+        if session != self.headers.session:
+            self._leave()
+        self.headers.note_session(session)
+
+    def _leave(self) -> None:
+        headers = self.headers.of(None)
+        if "Mcp-Session-Id" in headers:
+            self._left.append(headers)
 
     def post(
         self, line: bytes, message: object, interrupt: Interrupt, *, timeout: float | None
@@ -63,10 +80,15 @@ class Session:
         answer.close()
         raise self.refused(answer) if answer.status >= 300 else self.unusable(answer)
 
-    def delete(self) -> None:
-        """End the session."""
-        headers = self.headers.of(None)
-        self._endpoint.open("DELETE", headers, None, Interrupt(), timeout=_GRACE_SESSION).close()
+    def delete(self, *, lost: bool) -> None:
+        """End the sessions, but for the current one if the server has lost it."""
+        if not lost:
+            self._leave()
+        for headers in reversed(self._left):
+            answer = self._endpoint.open(
+                "DELETE", headers, None, Interrupt(), timeout=_GRACE_SESSION
+            )
+            answer.close()
 
     @contextlib.contextmanager
     def body(self, answer: Answer) -> Iterator[bytes]:
