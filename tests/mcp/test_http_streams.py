@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -184,3 +186,21 @@ def test_the_end_of_notifications_is_reported(start: Start) -> None:
         f"compactwire: the MCP server at http://127.0.0.1:{server.port} answered 403 Forbidden; "
         "its notifications are not received\n"
     )
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="NOT RUN: the test needs the memory in /proc"
+)
+def test_requests_that_the_server_works_on_take_no_memory(start: Start) -> None:
+    def answer(request: Request) -> None:
+        request.stream("id: a\ndata:\n\n" + answered(0, method="x"))
+        request.wait_closed()
+
+    relay, _ = start(answer)
+    text = "x" * 8_000_000
+    for n in range(1, 17):
+        relay.send("x", id=n, params={"text": text})
+        assert relay.answer()["method"] == "x"
+    status = Path(f"/proc/{relay.process.pid}/status").read_text()
+    (size,) = re.findall(r"VmRSS:\s+(\d+) kB", status)
+    assert int(size) < 16 * 8_000  # Less than that of the requests.

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from ._http_client import Interrupt
-from ._messages import id_key
+from ._http_headers import version_of
 from ._retry import Retry
 
 TYPE_CHECKING = False
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
     from ._messages import Key
 
-__all__ = ["Exchange", "cancelled_id"]
+__all__ = ["Exchange"]
 
 
 @dataclass(eq=False, slots=True)
 class Exchange:
     """A message of the host, and what is known of its answer."""
 
+    # Both are empty once the server has begun to answer; a message may be long, and stay open.
     line: bytes
     message: Any
-    # The ids of its requests that are not answered.
-    left: set[Key]
+    # The methods of its requests.
+    asked: dict[Key, object]
     is_request: bool
     interrupt: Interrupt = field(default_factory=Interrupt)
     done: threading.Event = field(default_factory=threading.Event)
@@ -34,19 +35,19 @@ class Exchange:
     # Whether a message that was passed on may have been the answer, which cannot be known.
     unsure: bool = False
     last_event: str = ""
+    # The ids of its requests that are not answered.
+    left: set[Key] = field(init=False)
+    # None for a batch or a response.
+    method: object = field(init=False)
+    # Whether it is a request of 2026-07-28 or later, which has no session.
+    is_modern: bool = field(init=False)
 
-    @property
-    def method(self) -> object:
-        """The method; None for a batch or a response."""
-        return self.message.get("method") if isinstance(self.message, dict) else None
+    def __post_init__(self) -> None:
+        self.left = set(self.asked)
+        self.method = self.message.get("method") if isinstance(self.message, dict) else None
+        self.is_modern = version_of(self.message) is not None
 
     @property
     def is_open(self) -> bool:
         """Whether an answer is still due."""
         return bool(self.left) and not (self.cancelled or self.unsure)
-
-
-def cancelled_id(message: dict[str, Any]) -> Key | None:
-    """The id of the request that is cancelled."""
-    params = message.get("params")
-    return id_key(params.get("requestId")) if isinstance(params, dict) else None

@@ -23,11 +23,19 @@ from collections import deque
 from .._texts import short_line
 from ._host import BOM, End, passed_on
 from ._http_client import HttpError
-from ._http_exchange import Exchange, cancelled_id
-from ._http_headers import version_of
+from ._http_exchange import Exchange
 from ._http_notifications import Notifications
 from ._http_session import EVENTS, JSON, Session, SessionEndedError
-from ._messages import each, id_key, is_answer, is_error, is_utf8, read_message, with_id
+from ._messages import (
+    cancelled_id,
+    each,
+    id_key,
+    is_answer,
+    is_error,
+    is_utf8,
+    read_message,
+    with_id,
+)
 from ._relay import MAX_READ
 
 TYPE_CHECKING = False
@@ -111,12 +119,12 @@ class Link:
         line = self._relay.from_host(line)
         message, whole = read_message(line)
         requests = [one for one in each(message) if "method" in one and "id" in one]
-        keys = {key for one in requests if (key := id_key(one["id"])) is not None}
+        asked = {key: one["method"] for one in requests if (key := id_key(one["id"])) is not None}
         # Of a message that cannot be read, the answer passes, whatever it is.
         unknown = message is None or (not whole and isinstance(message, list))
         is_request = bool(requests) or unknown
-        exchange = Exchange(line, message, keys, is_request, unsure=not keys)
-        if keys and not whole:
+        exchange = Exchange(line.strip(), message, asked, is_request, unsure=not asked)
+        if asked and not whole:
             # Without its headers, the request could mean another one to the server.
             self._refuse(exchange, _NOT_READ)
             return
@@ -201,7 +209,7 @@ class Link:
             if waited:
                 self._drop_waiting(found)
         # Without a session, the end of the request is how a server learns of it.
-        if waited or found.method == "initialize" or version_of(found.message) is not None:
+        if waited or found.method == "initialize" or found.is_modern:
             found.interrupt.set()
             return True
         self._linger(found)
@@ -295,9 +303,7 @@ class Link:
                     self._lingering.remove(exchange)
 
     def _post(self, exchange: Exchange) -> None:
-        timeout = None if exchange.is_request else _ACCEPTED
-        line, message = exchange.line.strip(), exchange.message
-        with self._session.post(line, message, exchange.interrupt, timeout=timeout) as answer:
+        with self._sent(exchange) as answer:
             if not exchange.is_request:
                 self._accepted(exchange, answer)
                 return
@@ -311,6 +317,14 @@ class Link:
                 raise self._session.unusable(answer)
             else:
                 raise self._session.refused(answer)
+
+    def _sent(self, exchange: Exchange) -> Answer:
+        """Send a message, and forget what only that needs."""
+        headers, exchange.message = self._session.headers.of(exchange.message), None
+        timeout = None if exchange.is_request else _ACCEPTED
+        answer = self._session.post(exchange.line, headers, exchange.interrupt, timeout=timeout)
+        exchange.line = b""
+        return answer
 
     def _accepted(self, exchange: Exchange, answer: Answer) -> None:
         """After a message that has no answer: the status says all, and content may never end."""
@@ -408,9 +422,8 @@ class Link:
         for one in each(message):
             key = id_key(one.get("id"))
             asked = self._answered(key) if is_answer(one) else None
-            for request in each(asked.message) if asked is not None else ():
-                if id_key(request.get("id")) == key:
-                    self._session.headers.note_result(request.get("method"), one.get("result"))
+            if asked is not None and key is not None:
+                self._session.headers.note_result(asked.asked[key], one.get("result"))
         self._to_relay(line)
 
     def _answered(self, key: Key | None) -> Exchange | None:

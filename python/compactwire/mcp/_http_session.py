@@ -16,7 +16,7 @@ from ._sse import Events, EventTooLongError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ._http_client import Answer, Endpoint
     from ._sse import Event
@@ -59,15 +59,16 @@ class Session:
             self._left.append(headers)
 
     def post(
-        self, line: bytes, message: object, interrupt: Interrupt, *, timeout: float | None
+        self,
+        line: bytes,
+        headers: Mapping[str, str],
+        interrupt: Interrupt,
+        *,
+        timeout: float | None,
     ) -> Answer:
-        """Send a message, which was parsed to `message`."""
-        headers = {
-            "Accept": f"{JSON}, {EVENTS}",
-            "Content-Type": JSON,
-            **self.headers.of(message),
-        }
-        return self._endpoint.open("POST", headers, line, interrupt, timeout=timeout)
+        """Send a message with the headers that the protocol asks for."""
+        sent = {"Accept": f"{JSON}, {EVENTS}", "Content-Type": JSON, **headers}
+        return self._endpoint.open("POST", sent, line, interrupt, timeout=timeout)
 
     def get(self, interrupt: Interrupt, last_event: str) -> Answer:
         """Open a stream of events, from the last event on that was read."""

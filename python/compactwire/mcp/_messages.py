@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Key",
+    "cancelled_id",
     "each",
     "id_key",
     "is_answer",
@@ -82,6 +83,12 @@ def id_key(identity: object) -> Key | None:
         return str, identity
     is_number = type(identity) is int or (type(identity) is float and math.isfinite(identity))
     return (float, identity) if is_number else None
+
+
+def cancelled_id(message: dict[str, Any]) -> Key | None:
+    """The id of the request that is cancelled."""
+    params = message.get("params")
+    return id_key(params.get("requestId")) if isinstance(params, dict) else None
 
 
 def is_error(message: Any) -> bool:
