@@ -150,6 +150,14 @@ class Relay(Host):
         self.process.kill()
         self.process.communicate()
 
+    def leave(self) -> None:
+        """Neither write nor read any more, as a host does that has ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.stdin = None  # `communicate` would flush it.
+
     def ask(self, method: str, identity: object = 1, **params: Any) -> Any:
         self.send(method, id=identity, params=params)
         return self.answer()

@@ -50,6 +50,10 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif name == "hang":
         pass
+    elif name == "slow":
+        send(json.dumps({"jsonrpc": "2.0", "method": "notifications/pid", "params": os.getpid()}))
+        time.sleep(arguments["seconds"])
+        answer(identity, text("done"))
     elif name == "partial":
         sys.stdout.write("half a line")
         sys.stdout.flush()

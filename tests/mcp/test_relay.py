@@ -416,6 +416,20 @@ def test_a_text_nested_deeply_passes_and_the_next_one_is_shrunk() -> None:
         assert one.answered(text(said)) == text(cw.shrink(said).text)
 
 
+def test_requests_are_open_until_they_are_answered_or_cancelled() -> None:
+    host = Connection()
+    assert not host.relay.is_busy()
+    for identity in (1, 2):
+        host.ask("x", identity)
+    host.relay.from_host(
+        b'{"method": "notifications/cancelled", "params": {"requestId": 1, "reason": "late"}}'
+    )
+    assert host.relay.is_busy()
+    host.answered({}, 2)
+    assert not host.relay.is_busy()
+    assert host.answered({"late": True}, 1) == {"late": True}
+
+
 def test_forgotten_requests_bound_the_memory() -> None:
     one = Connection()
     for identity in range(10_001):

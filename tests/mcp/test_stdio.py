@@ -270,6 +270,32 @@ def test_answers_after_the_end_of_the_requests_still_arrive(tmp_path: Path) -> N
     assert [json.loads(line)["id"] for line in out.splitlines()] == list(range(1, 21))
 
 
+@pytest.mark.parametrize("options", [[], ["--off"]])
+def test_a_slow_answer_after_the_end_of_the_requests_still_arrives(
+    tmp_path: Path, options: list[str]
+) -> None:
+    host = Host(tmp_path, *options)
+    host.call("slow", seconds=4)
+    status, out, err = host.end()
+    assert (status, err) == (0, "")
+    assert json.loads(out.splitlines()[1])["result"]["content"][0]["text"] == "done"
+
+
+@pytest.mark.parametrize("leaves", ["signals", "reads no more"])
+def test_a_host_that_leaves_does_not_wait_for_answers(host: Host, leaves: str) -> None:
+    host.call("slow", seconds=60)
+    pid = host.answer()["params"]
+    assert host.process.stdin is not None
+    assert host.process.stdout is not None
+    host.process.stdin.close()
+    if leaves == "signals":
+        host.process.send_signal(signal.SIGTERM)
+    else:
+        host.process.stdout.close()
+    assert host.process.wait(timeout=20) == (143 if leaves == "signals" else 0)
+    assert gone(pid)
+
+
 def test_a_thousand_calls_at_once_keep_their_ids(tmp_path: Path) -> None:
     host = Host(tmp_path, "--no-ledger")
     texts = {n: TEXT if n % 2 else str(n) for n in range(1, 1_001)}

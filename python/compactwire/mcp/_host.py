@@ -12,11 +12,12 @@ import select
 import signal
 import sys
 import threading
+import time
 from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "BOM",
@@ -25,6 +26,7 @@ __all__ = [
     "STDOUT",
     "End",
     "TooLongError",
+    "answered",
     "first",
     "hung_up",
     "lines",
@@ -50,6 +52,9 @@ GROUPS = sys.platform != "win32"
 # Seconds. Handlers of signals run in the main thread, which a signal does not always wake up from
 # waiting for a lock, and never on Windows.
 _WAKE_UP = 0.2
+# Seconds for open requests after the end of the host's messages. A host that wants no answers sends
+# a signal, usually after two seconds, or no longer reads.
+_ANSWERS, _POLL = 30.0, 0.02
 
 
 class TooLongError(Exception):
@@ -101,6 +106,20 @@ def first(ends: queue.SimpleQueue[End]) -> End:
             return ends.get(timeout=_WAKE_UP)
 
 
+def answered(ends: queue.SimpleQueue[End], is_busy: Callable[[], bool]) -> End | None:
+    """Wait for the answers to open requests after the end of the host's messages.
+
+    Not longer than until the server ends, the host no longer reads, or a signal comes, which is
+    returned.
+    """
+    deadline = time.monotonic() + _ANSWERS
+    while is_busy() and not hung_up(STDOUT) and time.monotonic() < deadline:
+        with contextlib.suppress(queue.Empty):
+            end = ends.get(timeout=_POLL)
+            return end if end.side == "signal" else None
+    return None
+
+
 def passed_on(line: bytes) -> bool:
     """Send a line to the host; False if it no longer reads."""
     try:
@@ -149,7 +168,8 @@ def hung_up(descriptor: int) -> bool:
         return False
     poll = select.poll()
     poll.register(descriptor, 0)
-    return any(events & select.POLLHUP for _, events in poll.poll(0))
+    # A pipe that is written to has an error where nobody reads.
+    return any(events & (select.POLLHUP | select.POLLERR) for _, events in poll.poll(0))
 
 
 def readable(descriptor: int) -> bool:

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 
-from ._host import STDIN, End, TooLongError, first, lines, prepare, signals
+from ._host import STDIN, End, TooLongError, answered, first, lines, prepare, signals
 from ._http_link import Link
 
 TYPE_CHECKING = False
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["relay_http"]
 
-# Seconds for open requests after the host has closed the connection. Hosts wait two seconds before
-# they send SIGTERM, and two more before they kill.
-_GRACE = 1.5
-# Seconds for all that happens at the end.
+# Seconds for all that happens at the end. Hosts wait two seconds after a signal before they kill.
 _LAST = 3.0
 _POLL = 0.02
 
@@ -64,8 +61,8 @@ def relay_http(
         link = Link(endpoint, relay, max_message, warn, ends)
         threading.Thread(target=_pump_host, args=(link, max_message, ends), daemon=True).start()
         end = first(ends)
-        if end.side == "host":
-            end = _drained(link, ends) or end
+        if end.side == "host" and not end.too_long:
+            end = answered(ends, link.is_busy) or end
         # In a thread, because neither the host nor the server may be waited for without end.
         options = {"too_long": end.too_long}
         ending = threading.Thread(target=link.end, kwargs=options, daemon=True)
@@ -78,19 +75,6 @@ def relay_http(
     if end.side == "signal":
         return 128 + end.signal
     return int(end.side == "server" or end.too_long)
-
-
-def _drained(link: Link, ends: queue.SimpleQueue[End]) -> End | None:
-    """Wait for the open requests, or a signal, which is returned."""
-    deadline = time.monotonic() + _GRACE
-    while link.is_busy and time.monotonic() < deadline:
-        try:
-            end = ends.get(timeout=_POLL)
-        except queue.Empty:
-            continue
-        if end.side == "signal":
-            return end
-    return None
 
 
 def _pump_host(link: Link, max_message: int, ends: queue.SimpleQueue[End]) -> None:

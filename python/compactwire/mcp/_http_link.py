@@ -460,7 +460,6 @@ class Link:
 
     # The end
 
-    @property
     def is_busy(self) -> bool:
         """Whether a message of the host is not answered."""
         with self._lock:

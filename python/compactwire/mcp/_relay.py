@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ._messages import each, id_key, is_answer, read_message
+from ._messages import cancelled_id, each, id_key, is_answer, read_message
 from ._readers import EVERYBODY, MODEL, has_interface, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
@@ -51,6 +51,7 @@ class _Call:
     method: object
     tool: str = ""
     kept: str = ""
+    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,21 @@ class Relay:
             key = id_key(one.get("id"))
             if "method" in one and key is not None:
                 self._note(key, one, whole=whole)
+            elif one.get("method") == "notifications/cancelled":
+                self._cancel(cancelled_id(one))
         return line
+
+    def _cancel(self, key: Key | None) -> None:
+        with self._lock:
+            call = self._pending.get(key) if key is not None else None
+            if call is not None and key is not None:
+                # The answer may still come.
+                self._pending[key] = replace(call, cancelled=True)
+
+    def is_busy(self) -> bool:
+        """Whether a request of the host waits for an answer."""
+        with self._lock:
+            return any(not call.cancelled for call in self._pending.values())
 
     def _note(self, key: Key, request: dict[str, Any], *, whole: bool) -> None:
         method, params = request["method"], request.get("params")
@@ -242,6 +257,10 @@ class Passthrough:
     def from_server(self, line: bytes) -> bytes | None:
         """The line."""
         return line
+
+    def is_busy(self) -> bool:
+        """True: it is not known."""
+        return True
 
     def unanswered(self, _message: str, _data: object) -> Iterator[bytes]:
         """Nothing."""

@@ -27,6 +27,7 @@ from ._host import (
     STDIN,
     End,
     TooLongError,
+    answered,
     first,
     lines,
     passed_on,
@@ -86,6 +87,7 @@ def relay_stdio(
     """
     ends: queue.SimpleQueue[End] = queue.SimpleQueue()
     prepare()
+    grace = _GRACE
     with signals(ends) as hurry:
         child = _Child(command, hurry)
         try:
@@ -99,8 +101,12 @@ def relay_stdio(
             to_host.start()
             threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
             end = first(ends)
+            if end.side == "host" and not end.too_long and child.close_input():
+                signalled = answered(ends, relay.is_busy)
+                if signalled is not None:
+                    end, grace = signalled, 0.0
         finally:
-            status = child.end()
+            status = child.end(grace)
         passed = end.side != "signal" and _last_lines_passed(child, to_host, ends)
     if status is None:
         warn("the MCP server could not be ended")
@@ -205,13 +211,22 @@ class _Child:
         """Wait until the process has ended."""
         self._process.wait()
 
-    def end(self) -> int | None:
-        """End the process and its group, first gently; return its exit code, None if it runs on."""
-        if self._within(_GRACE, lambda: self._writing.acquire(blocking=False)):
-            with contextlib.suppress(OSError):
-                self._stdin.close()
-            self._writing.release()
-            self._within(_GRACE, lambda: self._process.poll() is not None)
+    def close_input(self) -> bool:
+        """Tell the server that nothing follows; False if it does not read what came before."""
+        if not self._within(_GRACE, lambda: self._writing.acquire(blocking=False)):
+            return False
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+        self._writing.release()
+        return True
+
+    def end(self, grace: float) -> int | None:
+        """End the process and its group, first gently; return its exit code, None if it runs on.
+
+        It has so many seconds to end by itself, without a signal.
+        """
+        if self.close_input():
+            self._within(grace, lambda: self._process.poll() is not None)
         if self._hurry.is_set() or not self._ended_after(signal.SIGTERM):
             self._hurry.clear()
             self._ended_after(getattr(signal, "SIGKILL", signal.SIGTERM))
