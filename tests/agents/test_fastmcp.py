@@ -18,7 +18,7 @@ needed("fastmcp")
 
 from fastmcp import Client, Context, FastMCP
 from fastmcp.exceptions import ToolError
-from fastmcp.tools import ToolResult
+from fastmcp.tools import ToolResult, base
 from mcp.types import Annotations, ImageContent, TextContent
 
 from compactwire.mcp import CompactMiddleware
@@ -98,6 +98,35 @@ def test_structured_content_is_dropped_on_request() -> None:
     result = called("structure", structured="drop")
     assert result.structured_content is None
     assert cw.expand(result.content[0].text) == {"result": ROWS}
+
+
+@pytest.mark.skipif(
+    not hasattr(base, "RawStructuredToolResult"), reason="NOT RUN: FastMCP 4.1 has no such results"
+)
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_copy_that_is_no_object_is_dropped(
+    mode: Literal["auto", "legacy"],
+) -> None:
+    class Rows(base.Tool):
+        async def run(self, arguments: dict[str, Any]) -> ToolResult:
+            block = TextContent(type="text", text=TEXT)
+            result: ToolResult = base.RawStructuredToolResult([block], ROWS, meta={"x": 1})
+            return result
+
+    async def call(structured: Literal["keep", "drop"]) -> Any:
+        one = server(structured=structured)
+        one.add_tool(
+            Rows(name="raw", parameters={"type": "object"}, output_schema={"type": "array"})
+        )
+        async with Client(one, mode=mode) as client:
+            await client.list_tools()
+            return await client.call_tool("raw")
+
+    kept, dropped = (asyncio.run(call(structured)) for structured in ("keep", "drop"))
+    assert kept.content[0].text == dropped.content[0].text == SHORT
+    assert kept.data == ROWS
+    assert dropped.structured_content is None
+    assert dropped.meta["x"] == 1
 
 
 def test_only_texts_change() -> None:

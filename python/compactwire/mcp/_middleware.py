@@ -13,7 +13,7 @@ try:
     import anyio.to_thread
     from fastmcp.exceptions import NotFoundError
     from fastmcp.server.middleware import Middleware
-    from fastmcp.tools import ToolResult
+    from fastmcp.tools import ToolResult, base
 except ImportError as error:
     message = "compactwire.mcp.CompactMiddleware needs FastMCP: pip install 'fastmcp>=4.1,<5'"
     raise ImportError(message, name=error.name, path=error.path) from error
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ._project import Change
 
 __all__ = ["CompactMiddleware"]
+
+# Results of tools whose output schema is not that of an object; FastMCP 4.1 has no such type.
+_RAW = getattr(base, "RawStructuredToolResult", ToolResult)
 
 # Characters of text from which the work leaves the event loop, which other calls wait for.
 _LONG = 1 << 15
@@ -92,8 +95,8 @@ class CompactMiddleware(Middleware):
             result = await call_next(context)
         finally:
             _running.reset(token)
-        # A subclass asks for input or is a task.
-        if type(result) is not ToolResult:
+        # Other subclasses ask for input, or are a task.
+        if type(result) not in (ToolResult, _RAW):
             return result
         tool, blocks = context.message.name, result.content
         readers = [roles(_plain(block.annotations)) for block in blocks if block.type == "text"]
@@ -179,4 +182,8 @@ def _changed(result: Any, change: Change) -> Any:
         update["content"] = ToolResult(content=change.added).content
     if change.drop:
         update["structured_content"] = None
+        if type(result) is not ToolResult:
+            # Of this one, FastMCP would send null for no structured content.
+            content = update.get("content", result.content)
+            return ToolResult(content=content, meta=result.meta)
     return result.model_copy(update=update) if update else result
