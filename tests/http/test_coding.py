@@ -187,6 +187,22 @@ def test_the_work_on_an_answer_depends_on_the_one_before() -> None:
     exchange.close()
 
 
+def test_a_long_new_text_is_not_packed_and_the_next_one_continues_it() -> None:
+    records: list[Saving] = []
+    limits = options(max_size=1 << 21)
+    client = Client(options(max_size=1 << 21, on_saving=records.append))
+    wire = Wire(client=client, server=Server(limits, 1)).opened()
+    numbers = random.Random(1).choices(range(1 << 32), k=200_000)
+    long = " ".join(map(str, numbers)).encode()[: 1 << 21]
+    for content in (long, long[:-9] + b" and more", long[1 << 20 :]):
+        assert wire.post(content) == content
+    first, second, third = wire.sent[1:]
+    assert first.body.endswith(long)
+    assert len(second.body) < 100
+    assert len(third.body) < len(long) // 3  # It is short enough.
+    assert [one.reason for one in records if one.tool == "request"][1:3] == ["new", ""]
+
+
 def test_a_new_text_of_some_length_is_long_work() -> None:
     wire = Wire(server=Server(options(), 1)).opened()
     weights = []

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ._protocol import CREDENTIALS, MAX_KEPT, Headers, Options, RefusalError, length_of
+from ._protocol import CREDENTIALS, FRAME, MAX_KEPT, Headers, Options, RefusalError, length_of
 from ._server import Server, Turn, refusal
 from ._threads import run
 
@@ -99,7 +99,7 @@ class CompactASGI:
         size = None
         if turn.coded:
             try:
-                coded = await _read(receive, self._server.options.max_size)
+                coded = await _read(receive, self._server.options.max_size + FRAME)
                 if coded is None:
                     return
                 body = await run(len(coded) + turn.weight, turn.body, coded)
@@ -225,7 +225,7 @@ class _Answer:
 
 
 async def _read(receive: _Receive, limit: int) -> bytes | None:
-    """A coded body, which is shorter than the body itself; None if the client has gone."""
+    """A coded body, not much longer than the body itself; None if the client has gone."""
     parts, size, more = [], 0, True
     while more:
         message = await receive()

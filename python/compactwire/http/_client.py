@@ -38,6 +38,8 @@ _MAX_UNUSED = 64
 _NOT_UNDERSTOOD = (400, 415, 422)
 # Targets of a session that are known to read what is coded.
 _MAX_TARGETS = 256
+# New text takes about 0.2 s for each MiB to pack. More of it is sent as it is.
+_MAX_NEW = 1 << 20
 # Pieces of a body, their length, and how far they may have moved in the next one.
 _PROBES, _PROBE, _NEAR = 32, 24, 1 << 18
 
@@ -319,12 +321,29 @@ class Exchange:
         self._reason = options.why_plain(self._headers, len(body), session.limit)
         if self._reason:
             return None
+        known = lane.first or lane.body
+        if len(body) - len(known) * _found(known, body) // _PROBES > _MAX_NEW:
+            return self._begin_with(body)
         if lane.first:
             lane.requests, lane.first = options.begin(lane.first)[0], b""
             lane.request_size = getsizeof(lane.requests)
         coded, requests, self._reason = options.code(lane.requests, body)
         if coded is not None:
             lane.requests, lane.request_size, lane.body = requests, getsizeof(requests), body
+        return coded
+
+    def _begin_with(self, body: bytes) -> bytes | None:
+        """Begin the lane anew with a body that is not packed, and that the next ones continue."""
+        assert self._held is not None
+        session, number = self._held
+        self._client.restart(session, number)
+        lane = self._lane = session.lanes[number]
+        written = self._client.options.whole(body)
+        self._reason = "not-text" if written is None else "new"
+        if written is None:
+            return None
+        coded, lane.requests = written
+        lane.request_size, lane.body = getsizeof(lane.requests), body
         return coded
 
     def answered(self, status: int, headers: Headers) -> Step:

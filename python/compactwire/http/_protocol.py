@@ -34,7 +34,7 @@ MAX_KEPT = 1 << 17
 # To begin with a body takes as long as to continue one of so many times its length.
 WORK = 8
 # A message has a few bytes more than its body.
-_FRAME = 1_024
+FRAME = 1_024
 # A session can have a body twice, since it can take one back, and keeps the last packed ones.
 _COPIES, _HISTORY = 2, 1 << 17
 # These headers describe the bytes on the wire, or sign them.
@@ -74,7 +74,7 @@ class Options:
 
     def session(self) -> Session:
         """A session of one direction."""
-        return Session(max_size=self.max_size + _FRAME)
+        return Session(max_size=self.max_size + FRAME)
 
     def keeps(self, headers: Headers, body: bytes) -> bool:
         """Whether a session begins with the body of a request that has these headers."""
@@ -125,6 +125,20 @@ class Options:
             writer.rollback()
             return None, session, "no-gain"
         return coded, writer, ""
+
+    def whole(self, body: bytes) -> tuple[bytes, Session] | None:
+        """A body as a request that is not packed, and the session that wrote it.
+
+        It is a little longer than the body, and takes a small part of the time. None if it is not
+        text.
+        """
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return None
+        writer = self.session()
+        (message,) = writer.encode_request(context=text)
+        return message.encode(), writer
 
     def report(self, direction: str, before: int, after: int, reason: str = "") -> None:
         """Report to the caller how a body was sent."""
