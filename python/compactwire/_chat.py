@@ -118,6 +118,18 @@ def each_part(parts: Any, kind: str, shorten: Callable[[str], str]) -> Any:
     return parts if all(new is old for new, old in zip(done, parts, strict=True)) else done
 
 
+def size_of(content: object) -> int:
+    """The characters of a text, or of those in the parts of a message."""
+    if isinstance(content, str):
+        return len(content)
+    texts = map(_text_of, content) if isinstance(content, list) else ()
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _text_of(part: Any) -> object:
+    return part.get("text") if isinstance(part, dict) else None
+
+
 def _part(part: Any, kind: str, shorten: Callable[[str], str]) -> Any:
     if not isinstance(part, dict) or part.get("type") != kind:
         return part

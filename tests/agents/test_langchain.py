@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,6 +106,17 @@ def test_a_model_is_sent_the_short_text(is_async: bool) -> None:
     assert message.content == cw.shrink(TEXT).text != TEXT
     assert cw.expand(message.content) == ROWS
     assert (message.tool_call_id, message.name, message.status) == ("c1", "list_rows", "success")
+
+
+def test_a_long_text_is_shrunk_in_another_thread() -> None:
+    threads: list[int] = []
+    options: Any = {"on_saving": lambda _: threads.append(threading.get_ident())}
+    for text in (TEXT, f"[{TEXT}{(',' + TEXT) * 60}]"):
+        request: Any = SimpleNamespace(tool=None, tool_call={"name": "rows", "args": {}})
+        answer = partial(asyncio.sleep, 0, ToolMessage(text, tool_call_id="c1"))
+        hook = CompactToolResults(**options).awrap_tool_call
+        asyncio.run(hook(request, lambda _, answer=answer: answer()))
+    assert threads[0] == threading.get_ident() != threads[1]
 
 
 def test_files_stay_as_they_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -125,6 +126,14 @@ def test_calls_that_are_objects_of_the_sdk_are_seen() -> None:
             arguments=arguments, call_id="c1", name=name, type="function_call"
         )
         assert filtered([made, output(TEXT)]) == [made, output(TEXT)]
+
+
+def test_a_long_text_is_shrunk_in_another_thread() -> None:
+    threads: list[int] = []
+    options: Any = {"on_saving": lambda _: threads.append(threading.get_ident())}
+    for text in (TEXT, f"[{TEXT}{(',' + TEXT) * 60}]"):
+        filtered([call("rows"), output(text)], **options)
+    assert threads[0] == threading.get_ident() != threads[1]
 
 
 def test_another_filter_comes_first() -> None:

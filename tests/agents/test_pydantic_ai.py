@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 from datetime import date
 from typing import Any
 
@@ -78,6 +79,14 @@ def test_a_text_is_sent_short() -> None:
     (part,) = sent(TEXT)
     assert part.content == SHORT
     assert (part.tool_name, part.tool_call_id) == ("rows", "c1")
+
+
+def test_a_long_text_is_shrunk_in_another_thread() -> None:
+    threads: list[int] = []
+    options: Any = {"on_saving": lambda _: threads.append(threading.get_ident())}
+    for text in (TEXT, f"[{TEXT}{(',' + TEXT) * 60}]"):
+        sent(text, options=options)
+    assert threads[0] == threading.get_ident() != threads[1]
 
 
 class Task(BaseModel):

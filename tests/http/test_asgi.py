@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 import compactwire as cw
+from compactwire._threads import run
 from compactwire.errors import OptionError
 from compactwire.http import CompactASGI, compact_transport
 from compactwire.http._protocol import body_of
-from compactwire.http._threads import run
 from compactwire.savings import Saving
 from tests.http import body
 
@@ -494,6 +494,16 @@ def test_work_in_a_thread_ends_before_its_task_is_cancelled() -> None:
     asyncio.run(main())
 
 
+def test_a_loop_without_threads_does_the_work_itself() -> None:
+    class Loop(asyncio.SelectorEventLoop):
+        def run_in_executor(self, *_: Any) -> Any:
+            raise NotImplementedError
+
+    loop = Loop()
+    assert loop.run_until_complete(run(1 << 20, threading.get_ident)) == threading.get_ident()
+    loop.close()
+
+
 def test_work_does_not_wait_for_the_threads_of_the_event_loop() -> None:
     """Programs wait in these for the answer to a request."""
     from concurrent.futures import ThreadPoolExecutor
@@ -515,7 +525,7 @@ def test_work_does_not_wait_for_the_threads_of_the_event_loop() -> None:
 def test_work_runs_in_a_process_that_was_forked_after_other_work() -> None:
     code = """if True:
         import asyncio, os, sys
-        from compactwire.http._threads import run
+        from compactwire._threads import run
         asyncio.run(run(1 << 20, int))
         if not (child := os.fork()):
             asyncio.run(asyncio.wait_for(run(1 << 20, int), 20))
@@ -548,7 +558,7 @@ def test_short_messages_with_a_long_text_block_the_event_loop_once() -> None:
                 (b"content-encoding", b"x-compactwire"),
             ]
             call(app, headers, coded)
-    assert [name.startswith("compactwire-http") for name in threads] == [False, True, True]
+    assert [name.startswith("compactwire") for name in threads] == [False, True, True]
 
 
 def test_work_runs_without_asyncio() -> None:

@@ -82,9 +82,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},
     "adapters": {"_tools"},
-    "adapters.langchain": {"_chat", "_tools"},
-    "adapters.openai_agents": {"_chat", "_tools"},
-    "adapters.pydantic_ai": {"_tools", "errors"},
+    "_threads": set(),
+    "adapters.langchain": {"_chat", "_threads", "_tools"},
+    "adapters.openai_agents": {"_chat", "_threads", "_tools"},
+    "adapters.pydantic_ai": {"_threads", "_tools", "errors"},
     "mcp": {"mcp._middleware"},
     "mcp._middleware": {"_tools", "mcp._project", "mcp._readers", "mcp._schemas"},
     "mcp._ledger": {"_texts", "mcp._names", "savings"},
@@ -101,10 +102,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._host": set(),
     "mcp._http": {f"mcp.{name}" for name in ("_host", "_http_client", "_http_link", "_relay")},
     "mcp._http_link": {"_texts"}
-    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_exchange", "_http_headers")}
+    | {f"mcp.{name}" for name in ("_host", "_http_client", "_http_exchange")}
     | {f"mcp.{name}" for name in ("_http_notifications", "_http_session", "_messages", "_relay")}
     | {"mcp._sse"},
-    "mcp._http_exchange": {f"mcp.{name}" for name in ("_http_client", "_messages", "_retry")},
+    "mcp._http_exchange": {
+        f"mcp.{name}" for name in ("_http_client", "_http_headers", "_messages", "_retry")
+    },
     "mcp._http_notifications": {f"mcp.{name}" for name in ("_http_client", "_http_session")}
     | {"mcp._retry", "mcp._sse"},
     "mcp._http_session": {
@@ -188,16 +191,16 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns._sender": {"_core", "errors"},
     "turns._stores": {"_core", "errors", "turns._sender"},
     "http": {"http._asgi", "http._transport"},
-    "http._asgi": {"savings"} | {f"http.{name}" for name in ("_protocol", "_server", "_threads")},
-    "http._client": {"errors"} | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
+    "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
+    "http._client": {"_threads", "errors"}
+    | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
     "http._header": set(),
     "http._protocol": {"_core", "errors", "http._header", "savings"},
-    "http._server": {"_core", "errors"}
+    "http._server": {"_core", "_threads", "errors"}
     | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
     "http._table": set(),
-    "http._threads": {"http._protocol"},
-    "http._transport": {"errors", "savings"}
-    | {f"http.{name}" for name in ("_client", "_header", "_protocol", "_threads")},
+    "http._transport": {"_threads", "errors", "savings"}
+    | {f"http.{name}" for name in ("_client", "_header", "_protocol")},
     "_demo": {"", "_demo_session", "_demo_values"},
     "_demo_session": {""},
     "_demo_values": {""},

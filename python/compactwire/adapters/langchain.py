@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .._chat import called_by_program, each_part, member
+from .._chat import called_by_program, each_part, member, size_of
+from .._threads import run
 from .._tools import ToolShrinker
 
 try:
@@ -58,7 +59,10 @@ class CompactToolResults(AgentMiddleware):
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Call the tool and shrink its result."""
-        return self._shrunk(request, await handler(request))
+        result = await handler(request)
+        found = result if isinstance(result, list) else [result]
+        size = sum(size_of(one.content) for one in found if isinstance(one, ToolMessage))
+        return await run(size, self._shrunk, request, result)
 
     def _shrunk(self, request: Any, result: Any) -> Any:
         if isinstance(result, list):  # A tool may return messages and commands.

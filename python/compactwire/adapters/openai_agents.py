@@ -6,7 +6,8 @@ import dataclasses
 import functools
 import inspect
 
-from .._chat import called_by_program, each_part, member
+from .._chat import called_by_program, each_part, member, size_of
+from .._threads import run
 from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
@@ -73,7 +74,9 @@ def compact_input(
             model_data = await model_data
         if not isinstance(model_data, ModelInputData) or not isinstance(model_data.input, list):
             return model_data  # The SDK says what is wrong with it.
-        return dataclasses.replace(model_data, input=_items(model_data.input, tools, texts))
+        items = model_data.input
+        size = sum(size_of(item.get("output")) for item in items if isinstance(item, dict))
+        return dataclasses.replace(model_data, input=await run(size, _items, items, tools, texts))
 
     return compact
 

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from .._threads import run
 from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
@@ -63,10 +64,10 @@ class CompactToolResults(AbstractCapability[object]):
         """Shrink the results in the messages of one request, which are not stored."""
         del ctx
         outputs = {tool.name for tool in request_context.model_request_parameters.output_tools}
-        messages = self._messages(request_context.messages, outputs)
+        messages = await self._messages(request_context.messages, outputs)
         return dataclasses.replace(request_context, messages=messages)
 
-    def _messages(self, messages: list[Any], outputs: set[str]) -> list[Any]:
+    async def _messages(self, messages: list[Any], outputs: set[str]) -> list[Any]:
         calls: dict[str, tuple[str, object]] = {}
         answered = max(
             (at for at, message in enumerate(messages) if isinstance(message, ModelResponse)),
@@ -80,7 +81,7 @@ class CompactToolResults(AbstractCapability[object]):
                         calls[part.tool_call_id] = (part.tool_name, part.args)
             elif isinstance(message, ModelRequest):
                 parts = [
-                    self._part(part, calls, new=at > answered)
+                    await self._part(part, calls, new=at > answered)
                     if isinstance(part, ToolReturnPart) and part.tool_name not in outputs
                     else part
                     for part in message.parts
@@ -90,18 +91,19 @@ class CompactToolResults(AbstractCapability[object]):
             done.append(message)
         return done
 
-    def _part(self, part: Any, calls: dict[str, tuple[str, object]], *, new: bool) -> Any:
+    async def _part(self, part: Any, calls: dict[str, tuple[str, object]], *, new: bool) -> Any:
         # Parts with a kind have content of a certain type, which Pydantic AI itself reads.
         if part.outcome != "success" or part.tool_kind is not None:
             return part
         call, tool = part.tool_call_id, part.tool_name
         name, arguments = calls.get(call, ("", None))
         reason = self._tools.kept(tool, parsed(arguments) if name == tool else None)
-        content = _content(part, functools.partial(self._texts.text, call, reason, tool, new=new))
+        shorten = functools.partial(self._texts.text, call, reason, tool, new=new)
+        content = await _content(part, shorten)
         return part if content is part.content else dataclasses.replace(part, content=content)
 
 
-def _content(part: Any, shorten: Callable[[str], str]) -> Any:
+async def _content(part: Any, shorten: Callable[[str], str]) -> Any:
     """The content of a part, or a text or a list of texts and files in its place."""
     if isinstance(part.content, Iterator):
         # It can be read once only; the next request would have another text for it.
@@ -112,7 +114,10 @@ def _content(part: Any, shorten: Callable[[str], str]) -> Any:
     except (ValueError, TypeError, RecursionError):
         # Pydantic AI cannot write it as JSON, and will say so itself.
         return part.content
-    done = [shorten(item) if isinstance(item, str) else item for item in items]
+    # Values are written in this thread, as Pydantic AI does: their code may depend on it.
+    done = [
+        await run(len(item), shorten, item) if isinstance(item, str) else item for item in items
+    ]
     if all(new is old for new, old in zip(done, items, strict=True)):
         return part.content
     if not files:

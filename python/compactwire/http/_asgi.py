@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from .._threads import run
 from ._protocol import CREDENTIALS, FRAME, MAX_KEPT, Headers, Options, RefusalError, length_of
 from ._server import Server, Turn, refusal
-from ._threads import run
 
 if TYPE_CHECKING:
     from ..savings import Saving

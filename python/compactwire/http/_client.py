@@ -7,10 +7,10 @@ import threading
 from sys import getsizeof
 from typing import Literal
 
+from .._threads import LONG
 from ..errors import CompactWireError, InvalidFormat
 from ._header import CODING, NAME, REFUSAL, Header, read
 from ._protocol import (
-    LONG,
     MIN_SIZE,
     WORK,
     Headers,

@@ -25,8 +25,6 @@ CREDENTIALS = ("authorization", "cookie", "x-api-key", "api-key", "x-goog-api-ke
 """Headers that identify the user."""
 
 MIN_SIZE = 512
-LONG = 1 << 17
-"""The size of a body whose work takes long."""
 # The headers of a coded body take about as much.
 _MIN_SAVING = 64
 # The largest plain body that begins a session: both sides read it a second time.

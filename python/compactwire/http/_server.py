@@ -10,10 +10,10 @@ from collections.abc import Callable
 from sys import getsizeof
 
 from .._core import Session
+from .._threads import LONG
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, REFUSAL, Header, read
 from ._protocol import (
-    LONG,
     WORK,
     Headers,
     Lane,

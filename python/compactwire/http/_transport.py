@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from .._threads import run
 from ..errors import CompactWireError
 from ._client import Client, Exchange
 from ._header import CODING, NAME
 from ._protocol import CREDENTIALS, Headers, Options, length_of
-from ._threads import run
 
 if TYPE_CHECKING:
     from ..savings import Saving

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from ._protocol import LONG
+LONG = 1 << 17
+"""The size of a body or text whose work takes long."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -18,7 +19,7 @@ _Result = TypeVar("_Result")
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     """Threads of our own: those of the event loop may all wait for a request that waits for us."""
-    return ThreadPoolExecutor(thread_name_prefix="compactwire-http")
+    return ThreadPoolExecutor(thread_name_prefix="compactwire")
 
 
 # A process that is forked has no threads.
@@ -32,7 +33,7 @@ async def run(
     *arguments: _Arguments.args,
     **named: _Arguments.kwargs,
 ) -> _Result:
-    """The result of some work on a body of this size, in a thread if it is large.
+    """The result of some work on a text of this size, in a thread if it is large.
 
     If the task is cancelled, the work is done to its end first: it changes a session.
     """
@@ -46,7 +47,11 @@ async def run(
         # Another library runs the event loop.
         return work(*arguments, **named)
     bound = functools.partial(work, *arguments, **named)
-    task = loop.run_in_executor(_pool(), contextvars.copy_context().run, bound)
+    try:
+        task = loop.run_in_executor(_pool(), contextvars.copy_context().run, bound)
+    except NotImplementedError:
+        # The event loop of a workflow that is replayed, which has no threads.
+        return bound()
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
