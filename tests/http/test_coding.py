@@ -194,12 +194,14 @@ def test_a_long_new_text_is_not_packed_and_the_next_one_continues_it() -> None:
     wire = Wire(client=client, server=Server(limits, 1)).opened()
     numbers = random.Random(1).choices(range(1 << 32), k=200_000)
     long = " ".join(map(str, numbers)).encode()[: 1 << 21]
-    for content in (long, long[:-9] + b" and more", long[1 << 20 :]):
+    edited = b"An edit at the beginning. " + long[99:]
+    for content in (long, long[:-9] + b" and more", edited, long[1 << 20 :]):
         assert wire.post(content) == content
-    first, second, third = wire.sent[1:]
+    first, second, third, fourth = wire.sent[1:]
     assert first.body.endswith(long)
     assert len(second.body) < 100
-    assert len(third.body) < len(long) // 3  # It is short enough.
+    assert third.body.endswith(edited)
+    assert len(fourth.body) < len(long) // 3  # It is short enough.
     assert [one.reason for one in records if one.tool == "request"][1:3] == ["new", ""]
 
 

@@ -105,8 +105,10 @@ class Client:
             lanes = session.lanes if session is not None else []
             known = max((lane.weight for lane in lanes), default=0)
             free = [lane.body for lane in lanes if not lane.busy]
-        new = len(body) - max((_continued(old, body) for old in free), default=0)
-        return len(body) + known + (WORK * new if lanes else 0)
+        if len(body) >= LONG or not lanes:
+            return len(body) + known
+        new = len(body) - max((_common(old, body) for old in free), default=0)
+        return len(body) + known + WORK * new
 
     def restart(self, session: Lanes, number: int) -> None:
         """Begin a lane anew that is in use."""
@@ -321,8 +323,7 @@ class Exchange:
         self._reason = options.why_plain(self._headers, len(body), session.limit)
         if self._reason:
             return None
-        known = lane.first or lane.body
-        if len(body) - len(known) * _found(known, body) // _PROBES > _MAX_NEW:
+        if len(body) - _common(lane.body, body) > _MAX_NEW:
             return self._begin_with(body)
         if lane.first:
             lane.requests, lane.first = options.begin(lane.first)[0], b""
@@ -500,10 +501,17 @@ def _best(lanes: list[Lane], body: bytes, target: str) -> int | None:
     return min(free, key=lambda number: lanes[number].used)
 
 
-def _continued(old: bytes, new: bytes) -> int:
-    """The bytes of a body that another one seems to continue, by its first half."""
-    half = len(old) // 2
-    return min(len(old), len(new)) if half and new.startswith(old[:half]) else 0
+def _common(old: bytes, new: bytes) -> int:
+    """The length of the beginning that two bodies have in common, which is not coded again."""
+    one, other = memoryview(old), memoryview(new)
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _found(old: bytes, new: bytes) -> int:
