@@ -170,6 +170,27 @@ def test_a_host_that_no_longer_reads_ends_the_relay(start: Start) -> None:
     assert relay.process.wait(20) == 0
 
 
+def test_notifications_do_not_delay_the_end(start: Start) -> None:
+    ended = threading.Event()
+
+    def answer(request: Request) -> None:
+        if request.body and request.message.get("id") is None:
+            # Longer than it matters to the host, but not as long as a request may take.
+            request.wait_closed()
+            ended.set()
+        else:
+            session(request)
+
+    relay, server = start(answer)
+    shake_hands(relay)
+    code, out, err = relay.end()
+    assert (code, out) == (0, b"")
+    assert ended.wait(20)
+    # The relay did not wait until it gives a notification up, of which it would warn.
+    assert "notifications/initialized" not in err
+    assert len(server.sent("DELETE")) == 1
+
+
 @pytest.mark.parametrize("too_long", [False, True])
 def test_the_end_is_noticed_while_a_message_waits_for_one_before(
     start: Start, too_long: bool

@@ -106,13 +106,15 @@ def first(ends: queue.SimpleQueue[End]) -> End:
             return ends.get(timeout=_WAKE_UP)
 
 
-def answered(ends: queue.SimpleQueue[End], is_busy: Callable[[], bool]) -> End | None:
+def answered(
+    ends: queue.SimpleQueue[End], is_busy: Callable[[], bool], seconds: float = _ANSWERS
+) -> End | None:
     """Wait for the answers to open requests after the end of the host's messages.
 
     Not longer than until the server ends, the host no longer reads, or a signal comes, which is
     returned.
     """
-    deadline = time.monotonic() + _ANSWERS
+    deadline = time.monotonic() + seconds
     while is_busy() and not hung_up(STDOUT) and time.monotonic() < deadline:
         with contextlib.suppress(queue.Empty):
             end = ends.get(timeout=_POLL)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["relay_http"]
 
+# Seconds for the server to take the last notifications of the host.
+_ACCEPTED = 1.5
 # Seconds for all that happens at the end. Hosts wait two seconds after a signal before they kill.
 _LAST = 3.0
 _POLL = 0.02
@@ -62,7 +64,9 @@ def relay_http(
         threading.Thread(target=_pump_host, args=(link, max_message, ends), daemon=True).start()
         end = first(ends)
         if end.side == "host" and not end.too_long:
-            end = answered(ends, link.is_busy) or end
+            end = (
+                answered(ends, link.has_requests) or answered(ends, link.is_busy, _ACCEPTED) or end
+            )
         # In a thread, because neither the host nor the server may be waited for without end.
         options = {"too_long": end.too_long}
         ending = threading.Thread(target=link.end, kwargs=options, daemon=True)

@@ -460,8 +460,13 @@ class Link:
 
     # The end
 
+    def has_requests(self) -> bool:
+        """Whether a request of the host is not answered."""
+        with self._lock:
+            return any(one.is_open for one in (*self._running, *self._waiting, *self._kept))
+
     def is_busy(self) -> bool:
-        """Whether a message of the host is not answered."""
+        """Whether the server has not taken a message of the host."""
         with self._lock:
             return bool(self._running or self._waiting or self._is_sending)
 
