@@ -205,6 +205,15 @@ def test_a_long_new_text_is_not_packed_and_the_next_one_continues_it() -> None:
     assert [one.reason for one in records if one.tool == "request"][1:3] == ["new", ""]
 
 
+def test_a_long_body_that_is_no_text_leaves_its_lane_as_it_is() -> None:
+    limits = options(max_size=1 << 21)
+    wire = Wire(client=Client(limits), server=Server(limits, 1)).opened()
+    for content in (body(5), b"\xff" * (1 << 21), body(6)):
+        assert wire.post(content) == content
+    assert wire.sent[2].body == b"\xff" * (1 << 21)
+    assert len(wire.sent[3].body) < 100
+
+
 def test_a_new_text_of_some_length_is_long_work() -> None:
     wire = Wire(server=Server(options(), 1)).opened()
     weights = []

@@ -336,13 +336,13 @@ class Exchange:
     def _begin_with(self, body: bytes) -> bytes | None:
         """Begin the lane anew with a body that is not packed, and that the next ones continue."""
         assert self._held is not None
-        session, number = self._held
-        self._client.restart(session, number)
-        lane = self._lane = session.lanes[number]
         written = self._client.options.whole(body)
         self._reason = "not-text" if written is None else "new"
         if written is None:
             return None
+        session, number = self._held
+        self._client.restart(session, number)
+        lane = self._lane = session.lanes[number]
         coded, lane.requests = written
         lane.request_size, lane.body = getsizeof(lane.requests), body
         return coded
