@@ -19,12 +19,16 @@ pub(crate) const MAX_THREADS: usize = 16;
 /// the second one for tasks that have one processor.
 const VARIABLES: [&str; 2] = ["COMPACTWIRE_THREADS", "OMP_NUM_THREADS"];
 
-/// How many threads a call uses unless its caller decides: the value of the first of [`VARIABLES`] that is a
-/// number above 0, otherwise the number of processors; at most [`MAX_THREADS`].
-pub(crate) fn default_threads() -> usize {
+/// How many threads a call uses unless its caller decides, at most `useful`: the value of the first of
+/// [`VARIABLES`] that is a number above 0, otherwise the number of processors; at most [`MAX_THREADS`].
+pub(crate) fn default_threads(useful: usize) -> usize {
+    if useful < 2 {
+        // Counting the processors takes longer than the work: it reads several files of the system.
+        return 1;
+    }
     let processors = || thread::available_parallelism().map_or(1, usize::from);
     let mut values = VARIABLES.iter().filter_map(|name| limit(&std::env::var(name).ok()?));
-    values.next().unwrap_or_else(processors).min(MAX_THREADS)
+    values.next().unwrap_or_else(processors).min(useful.min(MAX_THREADS))
 }
 
 /// The number of threads that the value of a variable allows. A list is for nested levels of threads; its
@@ -256,6 +260,13 @@ mod tests {
         };
         let call = || try_map(&[(), ()], 2, &mut |_| (), work);
         assert_eq!(interrupt::run(|| false, call), Err(Stopped::NoMemory));
+    }
+
+    #[test]
+    fn no_more_threads_than_are_useful() {
+        assert_eq!([0, 1].map(default_threads), [1, 1]);
+        assert!([2, 5, usize::MAX].iter().all(|&useful| default_threads(useful) <= useful));
+        assert!(default_threads(usize::MAX) <= MAX_THREADS);
     }
 
     #[test]

@@ -106,7 +106,10 @@ pub(super) fn map_within<C: Chunk>(
     let bound = Bound { max: max_expansion, expansion: AtomicUsize::new(0) };
     let shape = with_errors(shape, options.errors);
     let job = Job { shape, errors: options.errors, bound, apply };
-    let most = if options.threads == 0 { threads::default_threads() } else { options.threads };
+    let most = match options.threads {
+        0 => threads::default_threads(threads::MAX_THREADS),
+        threads => threads,
+    };
     let (mut chunks, mut failed, mut before) = (Vec::new(), 0, 0);
     chunks.try_reserve(column.chunks().len())?;
     memory::ensure(column.chunks().len().saturating_mul(CHUNK_SIZE))?;

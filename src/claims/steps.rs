@@ -126,15 +126,15 @@ pub(super) fn read_bundle(run: &mut Run<'_>) -> Outcome {
 pub(super) fn read_receipts(run: &mut Run<'_>) -> Outcome {
     let run_id = run.manifest()?.run_id.clone();
     let folder = run.receipts_folder.take().ok_or_else(bug)?;
-    let names = receipt::discover(&folder, &run_id, run.options.limits.max_receipts)?;
-    memory::require(memory::ensure(receipt::MEMORY.saturating_mul(names.len())));
+    let files = receipt::discover(&folder, &run_id, run.options.limits.max_receipts)?;
+    memory::require(memory::ensure(receipt::MEMORY.saturating_mul(files.len())));
     let reader = receipt::Reader {
         folder: &folder,
         run_id: &run_id,
         options: run.options,
         keys: Keys::default(),
     };
-    let found = run.each("receipts", &names, |name| receipt::read(&reader, name))?;
+    let found = run.each("receipts", &files, |file| receipt::read(&reader, file))?;
     run.receipts = found.into_iter().flatten().collect();
     Ok(())
 }
@@ -480,7 +480,7 @@ impl<'a> Run<'a> {
                 stopped.store(true, Ordering::Relaxed);
             }
         };
-        let threads = threads::default_threads().min(items.len() / WORTH_A_THREAD);
+        let threads = threads::default_threads(items.len() / WORTH_A_THREAD);
         threads::try_map(items, threads, &mut tick, |item| {
             // `verify` discards the error of a stopped run.
             if stopped.load(Ordering::Relaxed) { Err(bug()) } else { work(item) }
