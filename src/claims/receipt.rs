@@ -8,15 +8,13 @@ use super::attestation::{Keys, verify_receipt};
 use super::canonical::Hash;
 use super::error::{Code, Failure, cut};
 use super::fields;
-use super::files::{Folder, Refusal};
+use super::files::{Folder, Listed, Refusal};
 use super::options::Options;
 use super::schema::{self, Document, Violation};
 use super::signed::Form;
 use super::signer::{Scope, Signer};
-use crate::memory;
 use crate::value::Value;
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
 
 /// The bytes of memory for a receipt with one attestation: its facts, which are held twice while threads
 /// deliver them, and its places in the sets, trees and lists of later checks.
@@ -52,33 +50,26 @@ impl Receipt {
     }
 }
 
-/// The names of files in `folder` that may be receipts of the run, ascending.
-pub(super) fn discover(
-    folder: &Folder,
-    run_id: &str,
-    limit: u64,
-) -> Result<Vec<OsString>, Failure> {
+/// The files in `folder` that may be receipts of the run, ascending by name.
+pub(super) fn discover(folder: &Folder, run_id: &str, limit: u64) -> Result<Vec<Listed>, Failure> {
     let prefix = format!("{run_id}_");
-    let (mut names, mut count) = (Vec::new(), 0u64);
-    let listed = folder.names(|name| {
+    let mut count = 0u64;
+    let listed = folder.list(|name| {
         let rest = name.as_encoded_bytes().strip_prefix(prefix.as_bytes());
-        if rest.is_some_and(|rest| rest.ends_with(b".json")) {
-            count += 1;
-            if count <= limit {
-                memory::push(&mut names, name.to_owned());
-            }
-        }
+        let wanted = rest.is_some_and(|rest| rest.ends_with(b".json"));
+        count += u64::from(wanted);
+        wanted && count <= limit
     });
-    if listed.is_none() {
+    let Some(mut files) = listed else {
         let message = "the folder of the receipts cannot be listed";
         return Err(Failure::new(Code::MissingReceipts, message).at("receipts"));
-    }
+    };
     if count > limit {
         let message = format!("more than {limit} files may be receipts of the run");
         return Err(Failure::new(Code::InvalidReceiptSchema, message).at("receipts"));
     }
-    names.sort_unstable();
-    Ok(names)
+    files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    Ok(files)
 }
 
 /// Reads receipts of one run, on any thread.
@@ -90,11 +81,11 @@ pub(super) struct Reader<'a> {
 }
 
 /// Reads a receipt; `None` if it belongs to another run.
-pub(super) fn read(reader: &Reader<'_>, name: &OsStr) -> Result<Option<Receipt>, Failure> {
+pub(super) fn read(reader: &Reader<'_>, listed: &Listed) -> Result<Option<Receipt>, Failure> {
     let Reader { folder, run_id, options, keys } = reader;
-    let path = format!("receipts/{}", cut(&name.to_string_lossy()));
+    let path = format!("receipts/{}", cut(&listed.name.to_string_lossy()));
     let invalid = |violation: Violation| invalid(&path, violation);
-    let file = folder.open_file(&[name]).map_err(|refusal| {
+    let file = folder.open_listed(listed).map_err(|refusal| {
         invalid(Violation::new(match refusal {
             Refusal::Link => "the receipt is a link",
             Refusal::Missing => "the receipt is not a regular file",

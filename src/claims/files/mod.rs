@@ -16,7 +16,7 @@ use portable as system;
 #[cfg(unix)]
 use unix as system;
 
-pub(super) use system::Folder;
+pub(super) use system::{Folder, Listed};
 
 use crate::memory;
 use std::fs::File;
@@ -84,16 +84,21 @@ impl Content {
 
     /// The whole content, if it has at most `limit` bytes. [`memory::require`]s memory for it and for what
     /// is made from it.
-    pub(super) fn read(self, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+    pub(super) fn read(mut self, limit: u64) -> Result<Vec<u8>, ReadProblem> {
         if self.size > limit {
             return Err(ReadProblem::TooLarge);
         }
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        memory::require(bytes.try_reserve_exact(size.saturating_add(1)));
+        let (mut bytes, room) = (Vec::new(), size.saturating_add(1));
+        memory::require(bytes.try_reserve_exact(room));
         memory::require(memory::ensure(size.saturating_mul(FACTOR)));
-        let mut bounded = self.file.take(limit.saturating_add(1));
-        bounded.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
+        bytes.resize(room, 0);
+        let read = self.read_into(&mut bytes)?;
+        bytes.truncate(read);
+        if read != size {
+            let mut rest = self.file.take(limit.saturating_add(1).saturating_sub(read as u64));
+            rest.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
+        }
         if bytes.len() as u64 > limit {
             return Err(ReadProblem::TooLarge);
         }
@@ -113,16 +118,27 @@ impl Content {
         let mut buffer = vec![0; capacity];
         let mut left = size;
         loop {
-            let read = match self.file.read(&mut buffer) {
-                Ok(read) => read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(_) => return Err(ReadProblem::Unreadable),
-            };
+            let read = self.read_into(&mut buffer)?;
             if read == 0 {
                 return if left == 0 { Ok(()) } else { Err(ReadProblem::Unreadable) };
             }
             left = left.checked_sub(read as u64).ok_or(ReadProblem::TooLarge)?;
             take(&buffer[..read]);
+            if left == 0 && read < buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads once. A read that ends at the size of the file although there was room for more has met the
+    /// end; other reads can be short for other reasons.
+    fn read_into(&mut self, buffer: &mut [u8]) -> Result<usize, ReadProblem> {
+        loop {
+            match self.file.read(buffer) {
+                Ok(read) => return Ok(read),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(ReadProblem::Unreadable),
+            }
         }
     }
 }
@@ -138,6 +154,12 @@ mod tests {
         fs::create_dir_all(scratch.0.join("inside/deeper")).unwrap();
         fs::write(scratch.0.join("inside/deeper/file"), "content").unwrap();
         scratch
+    }
+
+    fn sorted(folder: &Folder) -> Vec<Listed> {
+        let mut listed = folder.list(|_| true).unwrap();
+        listed.sort_by(|one, other| one.name.cmp(&other.name));
+        listed
     }
 
     #[test]
@@ -167,6 +189,44 @@ mod tests {
     }
 
     #[test]
+    fn files_around_the_size_of_a_piece_are_read_to_the_end() {
+        let scratch = with_a_file("pieces");
+        let folder = Folder::open(&scratch.0).unwrap();
+        for size in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK] {
+            let content: Vec<u8> = (0..=u8::MAX).cycle().take(size).collect();
+            fs::write(scratch.0.join("file"), &content).unwrap();
+            let open = || folder.open_file(&["file"]).unwrap();
+            assert_eq!(open().read(size as u64).unwrap(), content);
+            let mut seen = Vec::new();
+            assert_eq!(open().pieces(size as u64, |piece| seen.extend_from_slice(piece)), Ok(()));
+            assert_eq!(seen, content);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_whose_size_the_system_does_not_know_is_read_to_the_end() {
+        let text = open(Path::new("/proc/version")).unwrap().read(1 << 20).unwrap();
+        assert_eq!(text, fs::read("/proc/version").unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folder_that_is_replaced_while_files_are_read_stays_the_same() {
+        let scratch = with_a_file("replaced");
+        let folder = Folder::open(&scratch.0).unwrap();
+        let read = |segments: &[&str]| folder.open_file(segments).unwrap().read(7).unwrap();
+        let (inner, other) = (["inside", "deeper", "file"], ["other", "file"]);
+        assert_eq!(read(&inner), b"content");
+        fs::rename(scratch.0.join("inside"), scratch.0.join("other")).unwrap();
+        fs::write(scratch.0.join("other/deeper/file"), "same").unwrap();
+        fs::write(scratch.0.join("other/file"), "another").unwrap();
+        assert_eq!(read(&inner), b"same");
+        assert_eq!(read(&other), b"another");
+        assert_eq!(folder.open_file(&inner).err(), Some(Refusal::Missing));
+    }
+
+    #[test]
     fn only_regular_files_are_opened() {
         let scratch = with_a_file("kinds");
         let folder = Folder::open(&scratch.0).unwrap();
@@ -180,9 +240,21 @@ mod tests {
         assert!(Folder::open(&scratch.0.join("nothing")).is_none());
         assert_eq!(folder.kind("inside"), Some(Kind::Folder));
         assert_eq!(folder.kind("nothing"), None);
-        let mut names = Vec::new();
-        assert!(folder.names(|name| names.push(name.to_owned())).is_some());
+        let names: Vec<_> = sorted(&folder).into_iter().map(|listed| listed.name).collect();
         assert_eq!(names, ["inside"]);
+    }
+
+    #[test]
+    fn listed_files_are_opened_and_others_are_refused() {
+        let scratch = with_a_file("listed");
+        fs::write(scratch.0.join("file"), "content").unwrap();
+        fs::write(scratch.0.join("gone"), "content").unwrap();
+        let folder = Folder::open(&scratch.0).unwrap();
+        let listed = sorted(&folder);
+        fs::remove_file(scratch.0.join("gone")).unwrap();
+        let opened = listed.iter().map(|one| folder.open_listed(one).map(|file| file.size));
+        let expected = [Ok(7), Err(Refusal::Missing), Err(Refusal::Missing)];
+        assert_eq!(opened.collect::<Vec<_>>(), expected);
     }
 
     #[cfg(unix)]

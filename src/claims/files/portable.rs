@@ -1,13 +1,20 @@
 //! Access by paths, for systems that cannot open a file relative to an open folder.
 
 use super::{Content, Kind, Refusal};
-use std::ffi::OsStr;
+use crate::memory;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A folder.
 #[derive(Debug)]
 pub(in crate::claims) struct Folder(PathBuf);
+
+/// An entry of a folder as its list shows it. Its kind is of no use: a file is inspected as it is opened.
+#[derive(Debug)]
+pub(in crate::claims) struct Listed {
+    pub(in crate::claims) name: OsString,
+}
 
 impl Folder {
     /// The folder at `path`, following links; `None` if there is none.
@@ -36,12 +43,24 @@ impl Folder {
         open(&path)
     }
 
-    /// Calls `take` with the name of each entry, in any order; `None` if the folder cannot be listed.
-    pub(in crate::claims) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
+    /// Opens a listed file.
+    pub(in crate::claims) fn open_listed(&self, listed: &Listed) -> Result<Content, Refusal> {
+        self.open_file(&[&listed.name])
+    }
+
+    /// The entries with the wanted names, in any order; `None` if the folder cannot be listed.
+    pub(in crate::claims) fn list(
+        &self,
+        mut wanted: impl FnMut(&OsStr) -> bool,
+    ) -> Option<Vec<Listed>> {
+        let mut listed = Vec::new();
         for entry in self.0.read_dir().ok()? {
-            take(&entry.ok()?.file_name());
+            let name = entry.ok()?.file_name();
+            if wanted(&name) {
+                memory::push(&mut listed, Listed { name });
+            }
         }
-        Some(())
+        Some(listed)
     }
 }
 

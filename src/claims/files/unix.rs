@@ -1,12 +1,14 @@
 //! Access relative to open folders, by file descriptors.
 
 use super::{Content, Kind, Refusal};
+use crate::memory;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Flags that avoid blocking on a FIFO and acquiring a controlling terminal.
 const FILE: OFlags =
@@ -22,17 +24,37 @@ const THROUGH: OFlags = LIST;
 
 /// An open folder.
 #[derive(Debug)]
-pub(in crate::claims) struct Folder(OwnedFd);
+pub(in crate::claims) struct Folder {
+    opened: OwnedFd,
+    /// The folder below it where the last file was opened: the next file is usually there, too.
+    last: Mutex<Option<Arc<Below>>>,
+}
+
+/// An open folder below another one.
+#[derive(Debug)]
+struct Below {
+    segments: Vec<OsString>,
+    opened: OwnedFd,
+}
+
+/// An entry of a folder as its list shows it.
+#[derive(Debug)]
+pub(in crate::claims) struct Listed {
+    pub(in crate::claims) name: OsString,
+    /// Its kind, if the file system lists it.
+    kind: Option<Kind>,
+}
 
 impl Folder {
     /// The folder at `path`, following links; `None` if there is none.
     pub(in crate::claims) fn open(path: &Path) -> Option<Self> {
-        openat(CWD, path, THROUGH, Mode::empty()).ok().map(Self)
+        let opened = openat(CWD, path, THROUGH, Mode::empty()).ok()?;
+        Some(Self { opened, last: Mutex::default() })
     }
 
     /// The kind of the entry `name`; `None` if there is none.
     pub(in crate::claims) fn kind(&self, name: &str) -> Option<Kind> {
-        kind(self.0.as_fd(), name.as_ref())
+        kind(self.opened.as_fd(), name.as_ref())
     }
 
     /// Opens the regular file at `segments`, each an entry of the one before.
@@ -41,38 +63,90 @@ impl Folder {
         segments: &[S],
     ) -> Result<Content, Refusal> {
         let (name, parents) = segments.split_last().ok_or(Refusal::Missing)?;
-        let mut folder: Option<OwnedFd> = None;
-        for segment in parents {
-            let from = folder.as_ref().unwrap_or(&self.0);
-            let flags = THROUGH | OFlags::NOFOLLOW;
-            let segment = segment.as_ref();
-            let next = openat(from, segment, flags, Mode::empty()).map_err(|_| {
-                let link = kind(from.as_fd(), segment) == Some(Kind::Link);
-                if link { Refusal::Link } else { Refusal::Missing }
-            })?;
-            folder = Some(next);
+        if parents.is_empty() {
+            return open_in(self.opened.as_fd(), name.as_ref());
         }
-        let folder = folder.as_ref().unwrap_or(&self.0);
-        let name = name.as_ref();
-        match kind(folder.as_fd(), name) {
-            Some(Kind::File) => {}
-            Some(Kind::Link) => return Err(Refusal::Link),
-            Some(Kind::Folder | Kind::Other) | None => return Err(Refusal::Missing),
-        }
-        let file = openat(folder, name, FILE | OFlags::NOFOLLOW, Mode::empty());
-        Content::new(File::from(file.map_err(|_| Refusal::Unreadable)?))
+        open_in(self.below(parents)?.opened.as_fd(), name.as_ref())
     }
 
-    /// Calls `take` with the name of each entry, in any order; `None` if the folder cannot be listed.
-    pub(in crate::claims) fn names(&self, mut take: impl FnMut(&OsStr)) -> Option<()> {
-        let folder = openat(&self.0, c".", LIST, Mode::empty()).ok()?;
+    /// Opens the folder at `segments`, of which there is at least one, unless it is open.
+    fn below<S: AsRef<OsStr>>(&self, segments: &[S]) -> Result<Arc<Below>, Refusal> {
+        // A poisoned lock is safe here: its value is replaced as a whole.
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |below: &&Arc<Below>| {
+            let names = segments.iter().map(AsRef::as_ref);
+            below.segments.iter().map(OsString::as_os_str).eq(names)
+        };
+        if let Some(below) = last().as_ref().filter(is_same) {
+            return Ok(Arc::clone(below));
+        }
+        let (first, rest) = segments.split_first().ok_or(Refusal::Missing)?;
+        let first = step(self.opened.as_fd(), first.as_ref());
+        let opened =
+            rest.iter().try_fold(first?, |from, name| step(from.as_fd(), name.as_ref()))?;
+        let segments = segments.iter().map(|name| name.as_ref().to_owned()).collect();
+        let below = Arc::new(Below { segments, opened });
+        *last() = Some(Arc::clone(&below));
+        Ok(below)
+    }
+
+    /// Opens a listed file.
+    pub(in crate::claims) fn open_listed(&self, listed: &Listed) -> Result<Content, Refusal> {
+        match listed.kind {
+            Some(Kind::File) => open_inspected(self.opened.as_fd(), &listed.name),
+            _ => open_in(self.opened.as_fd(), &listed.name),
+        }
+    }
+
+    /// The entries with the wanted names, in any order; `None` if the folder cannot be listed.
+    pub(in crate::claims) fn list(
+        &self,
+        mut wanted: impl FnMut(&OsStr) -> bool,
+    ) -> Option<Vec<Listed>> {
+        let folder = openat(&self.opened, c".", LIST, Mode::empty()).ok()?;
+        let mut listed = Vec::new();
         for entry in Dir::new(folder).ok()? {
-            match entry.ok()?.file_name().to_bytes() {
-                b"." | b".." => {}
-                name => take(OsStr::from_bytes(name)),
+            let entry = entry.ok()?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." && wanted(name) {
+                let kind = kind_of(entry.file_type());
+                memory::push(&mut listed, Listed { name: name.to_owned(), kind });
             }
         }
-        Some(())
+        Some(listed)
+    }
+}
+
+/// Opens the folder `name`.
+fn step(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Refusal> {
+    openat(folder, name, THROUGH | OFlags::NOFOLLOW, Mode::empty()).map_err(|_| {
+        let link = kind(folder, name) == Some(Kind::Link);
+        if link { Refusal::Link } else { Refusal::Missing }
+    })
+}
+
+/// Opens the regular file `name`. It is inspected before, because opening a device can have an effect.
+fn open_in(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Content, Refusal> {
+    match kind(folder, name) {
+        Some(Kind::File) => open_inspected(folder, name),
+        found => Err(refusal(found)),
+    }
+}
+
+/// Opens the file `name`, which was a regular file.
+fn open_inspected(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Content, Refusal> {
+    let file = openat(folder, name, FILE | OFlags::NOFOLLOW, Mode::empty());
+    // If it was replaced meanwhile, the refusal says by what.
+    let file = file.map_err(|_| refusal(kind(folder, name)))?;
+    Content::new(File::from(file))
+}
+
+/// Why an entry of this kind is not opened.
+fn refusal(found: Option<Kind>) -> Refusal {
+    match found {
+        Some(Kind::File) => Refusal::Unreadable,
+        Some(Kind::Link) => Refusal::Link,
+        Some(Kind::Folder | Kind::Other) | None => Refusal::Missing,
     }
 }
 
@@ -84,10 +158,15 @@ pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
 
 fn kind(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Kind> {
     let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(match FileType::from_raw_mode(found.st_mode) {
+    kind_of(FileType::from_raw_mode(found.st_mode))
+}
+
+fn kind_of(found: FileType) -> Option<Kind> {
+    Some(match found {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Folder,
         FileType::Symlink => Kind::Link,
+        FileType::Unknown => return None,
         _ => Kind::Other,
     })
 }
