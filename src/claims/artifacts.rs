@@ -60,7 +60,7 @@ impl Text {
         self.size += piece.len() as u64;
         let last = piece.iter().rev().take_while(|byte| **byte == b'\n').count();
         self.line_feeds = if last == piece.len() { self.line_feeds } else { 0 } + last as u64;
-        self.carriage_return |= piece.contains(&b'\r');
+        self.carriage_return |= memchr::memchr(b'\r', piece).is_some();
         self.utf8.push(piece);
     }
 
@@ -99,7 +99,7 @@ impl Utf8 {
                 Err(error) => self.broken = error.error_len().is_some(),
             }
         }
-        if let Err(error) = std::str::from_utf8(piece) {
+        if let Err(error) = simdutf8::compat::from_utf8(piece) {
             self.broken |= error.error_len().is_some();
             self.cut = piece[error.valid_up_to()..].to_vec();
         }
