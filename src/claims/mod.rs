@@ -21,6 +21,11 @@
 //! `policy`, `merkle` and `metrics` each handle the subject of their name. `produce` creates the files that
 //! `verify` checks, `make` constructs JSON values, and `key` holds signing keys.
 //!
+//! # Speed
+//! On x86-64, a program that is compiled with `--cfg curve25519_dalek_backend="avx512"` (in `rustflags`, as in
+//! `.cargo/config.toml` of the repository) verifies a signature in two thirds of the time, if the processor has
+//! AVX-512 IFMA. The Python package is compiled so. Other processors use AVX2 or none of both, found at run time.
+//!
 //! # Where we differ
 //! The specification contradicts itself in places. A hash covers the canonical form: with the final
 //! line feed for receipts, claims and signatures, without it for `bundle_id`. A signature covers

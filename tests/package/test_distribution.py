@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import json
+import platform
+import re
 import runpy
+import sys
 import tomllib
 from collections.abc import Callable
 from importlib.metadata import PackagePath
@@ -160,3 +163,11 @@ def test_fuzz_seeds_are_valid_input(target: str, read: Callable[[bytes], object]
             valid += 1
     # Invalid seeds are welcome too, and some lack the header that the target adds.
     assert valid >= len(seeds) / 4
+
+
+def test_module_for_x86_has_the_instructions_of_avx512_for_signatures() -> None:
+    # Multiply-add of 52-bit integers, in registers of 256 bits: EVEX prefix, opcode B4 or B5.
+    instruction = rb"(?s)\x62.[\x80-\xff][\x20\x28][\xb4\xb5]"
+    module = Path(cw._core.__file__).read_bytes()
+    is_x86 = platform.machine() in {"AMD64", "x86_64"} and sys.maxsize > 2**32
+    assert (len(re.findall(instruction, module)) > 100) == is_x86
