@@ -287,6 +287,60 @@ def test_send_and_send_async_of_one_sender_are_not_mixed() -> None:
     assert sender.send(block) == "sent"
 
 
+def test_send_does_not_take_a_coroutine_for_an_answer() -> None:
+    sender = Sender()
+    state = sender.session.to_bytes()
+
+    async def deliver(turn: Turn) -> str:
+        return "sent"
+
+    with pytest.raises(TypeError, match="use send_async"):
+        _ = sender.send(deliver, **HELLO)
+    assert sender.session.to_bytes() == state
+    assert asyncio.run(sender.send_async(deliver, **HELLO)) == "sent"
+
+
+def test_a_sender_is_used_in_one_event_loop_after_the_other() -> None:
+    sender = Sender()
+
+    async def deliver(turn: Turn) -> int:
+        await asyncio.sleep(0)
+        return turn.number
+
+    async def main() -> list[int]:
+        return await asyncio.gather(*(sender.send_async(deliver) for _ in range(3)))
+
+    assert [asyncio.run(main()), asyncio.run(main())] == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_event_loops_and_threads_in_flight_are_answered_once(store: SessionStore) -> None:
+    # Some frameworks run each request in an event loop of its own.
+    turn = Turn(1, cw.Session().encode_request(**HELLO))
+    begun, seen = threading.Event(), []
+    answers: list[Any] = []
+
+    async def respond(request: cw.Request) -> str:
+        seen.append(request)
+        begun.set()
+        await asyncio.sleep(0.1)
+        return "answer"
+
+    async def twice() -> None:
+        answers.extend(
+            await asyncio.gather(*(store.answer_async("one", turn, respond) for _ in range(2)))
+        )
+
+    threads = [threading.Thread(target=lambda: asyncio.run(twice())) for _ in range(2)]
+    threads[0].start()
+    begun.wait()
+    threads[1].start()
+    answers.append(store.answer("one", turn, lambda request: "another"))
+    for thread in threads:
+        thread.join()
+    assert answers == ["answer"] * 5
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize(
     "moved", [lambda sender: pickle.loads(pickle.dumps(sender)), copy.copy, copy.deepcopy]
 )
@@ -418,6 +472,8 @@ def test_a_turn_is_a_value() -> None:
         (lambda: Turn(True, ""), TypeError),
         (lambda: Turn("1", ""), TypeError),  # type: ignore[arg-type]
         (lambda: Turn(1, None), TypeError),  # type: ignore[arg-type]
+        (lambda: Turn(1, bytearray(b"ab")), TypeError),  # type: ignore[arg-type]
+        (lambda: Turn(1, ["a", 1]), TypeError),  # type: ignore[list-item]
         (lambda: Sender(number=0), cw.OptionError),
         (lambda: MemorySessionStore(max_sessions=0), cw.OptionError),
         (lambda: MemorySessionStore(idle_s=0), cw.OptionError),
@@ -431,6 +487,35 @@ def test_a_turn_is_a_value() -> None:
 def test_invalid_arguments_are_errors(make: Callable[[], Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+@pytest.mark.parametrize(
+    ("conversation", "turn", "error"),
+    [
+        (None, Turn(1, "REQ|1|||null|"), TypeError),
+        (5, Turn(1, "REQ|1|||null|"), TypeError),
+        (b"one", Turn(1, "REQ|1|||null|"), TypeError),
+        ("one", (1, "REQ|1|||null|"), TypeError),
+        ("\ud800", Turn(1, "REQ|1|||null|"), cw.UnsupportedValue),
+    ],
+)
+def test_a_turn_without_a_valid_id_is_not_answered(
+    store: SessionStore, conversation: Any, turn: Any, error: type[Exception]
+) -> None:
+    async def respond(request: cw.Request) -> str:
+        raise AssertionError
+
+    with pytest.raises(error, match=r"conversation|turn"):
+        store.answer(conversation, turn, lambda request: "")
+    with pytest.raises(error, match=r"conversation|turn"):
+        asyncio.run(store.answer_async(conversation, turn, respond))
+
+
+def test_an_answer_that_no_store_can_keep_is_an_error(store: SessionStore) -> None:
+    turn = Turn(1, cw.Session().encode_request(**HELLO))
+    with pytest.raises(cw.UnsupportedValue, match="answer: lone surrogate at position 1"):
+        store.answer("one", turn, lambda request: "a\ud800")
+    assert store.load("one") is None
 
 
 def test_a_decoded_request_is_the_one_that_was_sent(store: SessionStore) -> None:

@@ -44,8 +44,11 @@ class Turn:
             raise TypeError(f"number must be an int, not {type(self.number).__name__}")
         if not 1 <= self.number <= _MAX_NUMBER:
             raise OptionError("number must be from 1 to 2^63 - 1", option="number")
-        if not isinstance(self.frames, str | bytes):
-            object.__setattr__(self, "frames", tuple(self.frames))
+        frames = self.frames if isinstance(self.frames, str | bytes) else tuple(self.frames)
+        for frame in frames if isinstance(frames, tuple) else ():
+            if not isinstance(frame, str | bytes):
+                raise TypeError(f"frames must be str or bytes, not {type(frame).__name__}")
+        object.__setattr__(self, "frames", frames)
 
     @property
     def digest(self) -> bytes:
@@ -83,7 +86,7 @@ class Sender:
         self._number = Turn(number, "").number
         self._failed: bytes | None = None
         self._lock = threading.Lock()
-        self._queue: asyncio.Lock | None = None
+        self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
     def send(self, deliver: Callable[[Turn], _Answer], /, **request: Any) -> _Answer:
         """Send a request until the receiver has all of it.
@@ -112,6 +115,7 @@ class Sender:
             for attempt in range(1, ATTEMPTS + 1):
                 with self._turn(request, last=attempt == ATTEMPTS) as turn:
                     answer = deliver(turn)
+                    _check_delivered(answer)
                     self._delivered(turn)
                     return answer
         raise AssertionError("the last attempt returns or raises")
@@ -122,11 +126,16 @@ class Sender:
         """Like `send`, for a `deliver` that is a coroutine function."""
         import asyncio
 
-        if self._queue is None:
-            self._queue = asyncio.Lock()
-        async with self._queue:
+        loop = asyncio.get_running_loop()
+        # A lock that tasks have waited for belongs to their event loop.
+        if self._queue is None or self._queue[0] is not loop:
+            self._queue = loop, asyncio.Lock()
+        async with self._queue[1]:
             if not self._lock.acquire(blocking=False):
-                raise RuntimeError("use either send or send_async of one sender, not both at once")
+                raise RuntimeError(
+                    "use either send or send_async of one sender, not both at once, "
+                    "and send_async in one event loop at a time"
+                )
             try:
                 for attempt in range(1, ATTEMPTS + 1):
                     with self._turn(request, last=attempt == ATTEMPTS) as turn:
@@ -173,3 +182,11 @@ class Sender:
         self.session, self._number, self._failed = state
         self._lock = threading.Lock()
         self._queue = None
+
+
+def _check_delivered(answer: object) -> None:
+    """Raise an error for the coroutine of a `deliver` that is meant for `send_async`."""
+    if hasattr(answer, "__await__"):
+        if hasattr(answer, "close"):
+            answer.close()  # Otherwise Python warns that it was never awaited.
+        raise TypeError("deliver returned a coroutine: use send_async, or a function that waits")

@@ -10,17 +10,23 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
+from .._texts import check_texts
 from ..errors import OptionError, TurnConflict
 from ._sender import Turn
 
 if TYPE_CHECKING:
     import os
     from types import TracebackType
+
+
+# How often a task asks for a lock that a thread or another event loop holds.
+_POLL_S = 0.01
 
 
 class SavedSession(NamedTuple):
@@ -41,9 +47,9 @@ class _Locks:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._locks: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
-    def of(self, key: str, make: Callable[[], Any]) -> Any:
+    def of(self, key: Hashable, make: Callable[[], Any]) -> Any:
         with self._guard:
             return self._locks.setdefault(key, make())
 
@@ -124,9 +130,12 @@ class SessionStore(ABC):
             again.
         TurnConflict
             The number was used for other frames, or a later turn was answered already.
+        UnsupportedValue
+            The id or the answer has a lone surrogate.
         DecodeError
             The frames are invalid, or the kept state is not of this version of the package.
         """
+        _check_turn(conversation, turn)
         with self._locks.of(conversation, threading.Lock):
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
@@ -139,12 +148,30 @@ class SessionStore(ABC):
         """Like `answer`, for a `respond` that is a coroutine function."""
         import asyncio
 
-        async with self._queues.of(conversation, asyncio.Lock):
+        _check_turn(conversation, turn)
+        async with self._held(conversation):
             opened = await asyncio.to_thread(self._open, conversation, turn)
             if isinstance(opened, SavedSession):
                 return opened.answer
             answer = await respond(opened.request)
             return await asyncio.to_thread(self._close, opened, answer)
+
+    @asynccontextmanager
+    async def _held(self, conversation: str) -> AsyncIterator[None]:
+        """Hold the lock of a conversation, as `answer` does."""
+        import asyncio
+
+        # The tasks of one event loop wait in order; at most one of them asks for the lock, which a
+        # thread or a task of another event loop may hold.
+        queue = self._queues.of((conversation, asyncio.get_running_loop()), asyncio.Lock)
+        lock = self._locks.of(conversation, threading.Lock)
+        async with queue:
+            while not lock.acquire(blocking=False):
+                await asyncio.sleep(_POLL_S)
+            try:
+                yield
+            finally:
+                lock.release()
 
     def _open(self, conversation: str, turn: Turn) -> _Opened | SavedSession:
         saved = self.load(conversation)
@@ -161,6 +188,7 @@ class SessionStore(ABC):
         if not isinstance(answer, str | bytes):
             kind = type(answer).__name__
             raise TypeError(f"the answer to a turn must be str or bytes, not {kind}")
+        check_texts(answer=answer)
         turn = opened.turn
         saved = SavedSession(turn.number, turn.digest, answer, opened.session.to_bytes())
         if self.save(opened.conversation, saved, after=opened.after):
@@ -174,6 +202,15 @@ class SessionStore(ABC):
                 last=opened.after,
             )
         return _answered(turn, other).answer
+
+
+def _check_turn(conversation: str, turn: Turn) -> None:
+    # A request without an id must not continue the conversation of another one without an id.
+    if not isinstance(conversation, str):
+        raise TypeError(f"conversation must be a str, not {type(conversation).__name__}")
+    if not isinstance(turn, Turn):
+        raise TypeError(f"turn must be a Turn, not {type(turn).__name__}")
+    check_texts(conversation=conversation)
 
 
 def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
