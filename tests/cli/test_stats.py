@@ -169,6 +169,18 @@ def test_a_format_that_cannot_carry_the_input_has_the_reason_in_its_line(
     assert "100.0%" in lines["json"]
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a"])
+def test_lines_with_a_number_that_gcf_cannot_write_are_measured(
+    name: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / name
+    path.write_text('{"n": 1}\n{"n": 9223372036854775808}\n')
+    (sheet,) = sheets(capsys, path)
+    assert sheet["kind"] == "jsonl"
+    carried = {row["format"]: row["round_trip"] for row in sheet["formats"]}
+    assert [carried[name] for name in ("json", "shrink", "gcf")] == [True, True, False]
+
+
 ERRORS = [
     ("a.json", b"{", "invalid_line"),
     ("a.json", b'{"a":1,"a":2}', "duplicate_key"),

@@ -15,8 +15,8 @@ import compactwire as cw
 from compactwire import cad, gcf
 
 from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
-from ._rows import BOM, KINDS, as_json
-from ._shell import first_text, read, source_name, utf8
+from ._rows import BOM, KINDS, UNWRITABLE, as_json, check_value, judge_of
+from ._shell import read, source_name, utf8
 
 if TYPE_CHECKING:
     from ..analysis.candidates import Kind, Reader
@@ -160,7 +160,7 @@ def read_input(path: str, kind: str, limit: int) -> Input:
     if kind == "auto":
         kind = _SUFFIXES.get(PurePath(path).suffix.lower(), "")
     # A document may be binary.
-    data = read(path, limit, None if kind == "vcad" else first_text(source_name(path)))
+    data = read(path, limit, None if kind == "vcad" else judge_of(kind, path))
     if kind:
         return _parsed(data, kind, path)
     kind = _sniffed(data)
@@ -201,7 +201,7 @@ def _sniffed(data: bytes) -> str:
 
 def _is_container(line: bytes) -> bool:
     try:
-        gcf.from_json(line)
+        check_value(line)
     except cw.CompactWireError:
         return False
     return line.lstrip()[:1] in (b"{", b"[")
@@ -212,7 +212,7 @@ def _value(data: bytes) -> Any:
         gcf.from_json(data)
     except gcf.GcfError as error:
         # GCF cannot write such a value, but other formats can.
-        if error.code not in {"limit_exceeded", "out_of_range"}:
+        if error.code not in UNWRITABLE:
             raise
         try:
             return prepared(json.loads(data), "value")

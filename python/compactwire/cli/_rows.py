@@ -22,6 +22,9 @@ BOM = b"\xef\xbb\xbf"
 # How a JSON value begins; nothing, if there is only white space so far.
 _BEGINNINGS = {b"", *(bytes([byte]) for byte in b'{["-0123456789tfn')}
 
+# Errors for values that GCF cannot write, while other formats can.
+UNWRITABLE = {"limit_exceeded", "out_of_range"}
+
 KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
 
 
@@ -40,16 +43,30 @@ def read_json(path: str, kind: str, limit: int) -> bytes:
     """Read a file, or standard input for "-", as JSON; rows become an array."""
     if kind == "auto":
         kind = KINDS.get(PurePath(path).suffix.lower(), "json")
-    name = source_name(path)
-    judge = first_text(name) if kind in ("csv", "tsv") else _first_value(path)
     # Some editors add a byte order mark.
-    return as_json(read(path, limit, judge).removeprefix(BOM), kind, name)
+    data = read(path, limit, judge_of(kind, path)).removeprefix(BOM)
+    return as_json(data, kind, source_name(path))
+
+
+def judge_of(kind: str, path: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes are those of a file of this kind."""
+    if kind in ("json", "jsonl"):
+        return _first_value(path)
+    return first_gcf if kind == "gcf" else first_text(source_name(path))
+
+
+def first_gcf(first: bytes) -> None:
+    """For `read`: the first bytes begin GCF."""
+    if b"GCF" not in first:
+        gcf.to_json(first)
 
 
 def _first_value(path: str) -> Callable[[bytes], object]:
     """For `read`: the first bytes begin a JSON value."""
+    is_text = first_text(source_name(path))
 
     def judge(first: bytes) -> None:
+        is_text(first)
         if first.removeprefix(BOM).lstrip(b" \t\r\n")[:1] not in _BEGINNINGS:
             with naming(path):
                 gcf.from_json(first.removeprefix(BOM))
@@ -75,13 +92,26 @@ def _array(data: bytes) -> bytes:
             continue
         try:
             # Each line is checked by itself: `1,2` would become two values of the array.
-            gcf.from_json(line)
+            check_value(line)
         except cw.CompactWireError:
             # Again with the lines before it, so that the error has the line of the file.
             gcf.from_json(b"\n" * (number - 1) + line)
             raise
         values.append(line)
     return b"[" + b",\n".join(values) + b"]"
+
+
+def check_value(text: bytes) -> None:
+    """Raise the error of a text that is not a JSON value."""
+    try:
+        gcf.from_json(text)
+    except gcf.GcfError as error:
+        if error.code not in UNWRITABLE:
+            raise
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            raise error from None
 
 
 def _table(text: str, name: str, delimiter: str) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import compactwire as cw
 from compactwire import gcf
 
 from . import stats
-from ._rows import KINDS, add_kind, read_json
+from ._rows import KINDS, add_kind, first_gcf, read_json
 from ._shell import add_command, add_group, add_input, add_output, naming, read, write
 
 if TYPE_CHECKING:
@@ -103,12 +103,8 @@ def _hint_at_lines(args: argparse.Namespace) -> Iterator[None]:
 
 
 def _decode(args: argparse.Namespace) -> int:
-    def judge(first: bytes) -> None:
-        if b"GCF" not in first:
-            gcf.to_json(first)
-
     with naming(args.file):
-        data = read(args.file, args.max_input, judge)
+        data = read(args.file, args.max_input, first_gcf)
         json = gcf.to_json(
             data,
             ensure_ascii=args.ascii,
