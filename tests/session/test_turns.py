@@ -400,6 +400,18 @@ def test_two_processes_answer_a_turn_once(tmp_path: Path) -> None:
             sender.send(other, context="c")
 
 
+def test_a_store_keeps_only_what_follows_the_kept_turn(store: SessionStore) -> None:
+    first, second, third = (SavedSession(n, bytes([n]), f"{n}", b"") for n in (1, 2, 3))
+    assert store.save("one", first, after=0)
+    assert not store.save("one", third, after=0)
+    assert store.save("one", second, after=1)
+    assert not store.save("one", third, after=1)
+    assert store.load("one") == second
+    store.forget("one")
+    assert store.save("one", third, after=2)
+    assert store.load("one") == third
+
+
 def test_a_store_forgets_the_least_recently_used(tmp_path: Path) -> None:
     frames = cw.Session().encode_request(context="a")
     with SQLiteSessionStore(tmp_path / "store.db", max_sessions=2) as sqlite:
