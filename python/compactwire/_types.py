@@ -105,6 +105,8 @@ def _numpy(obj: Any, numpy: Any) -> Any:
     if not isinstance(obj, numpy.ndarray | numpy.generic):
         return NotImplemented
     kind = obj.dtype.kind
+    if obj.dtype.char == "g":
+        return NotImplemented  # Python has no number with the digits of a longdouble.
     if kind in "biufUO":
         return obj.tolist()
     if kind == "M":

@@ -273,10 +273,22 @@ def test_numpy_types_that_json_cannot_have_are_unsupported() -> None:
         numpy.timedelta64(1, "s"),
         numpy.bytes_(b"a"),
         numpy.float32("nan"),
+        numpy.longdouble("0.1"),
+        numpy.array([0.1], dtype=numpy.longdouble),
     )
     for value in values:
-        with pytest.raises(cw.UnsupportedValue):
+        with pytest.raises(cw.UnsupportedValue) as raised:
             cw.shrink([value])
+        assert raised.value.code in ("unsupported_type", "not_finite")
+
+
+@pytest.mark.parametrize("function", WRITERS)
+def test_the_error_names_the_type_that_is_left_after_a_conversion(function: str) -> None:
+    odd = enum.Enum("odd", {"ONE": {1, 2}})
+    for write in WRITERS[function]:
+        with pytest.raises(cw.UnsupportedValue, match="set is not a JSON type") as raised:
+            write(odd.ONE, types="common")
+        assert raised.value.code == "unsupported_type"
 
 
 @pytest.mark.parametrize("at", [0, 1, 40], ids=str)

@@ -136,16 +136,16 @@ impl<'py> Conversions<'py> {
 
     /// Converts an object that is not a JSON type with `default=`.
     fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
-        let call = |object: &Bound<'py, PyAny>| unchecked(|| self.0.call1((object,)));
-        let mut result = call(object)?;
-        if result.is(object.py().NotImplemented()) {
-            return Ok(Converted::Refused);
-        }
+        let mut object = object.clone();
         for _ in 0..MAX_DEFAULTS {
+            let result = unchecked(|| self.0.call1((&object,)))?;
+            if result.is(object.py().NotImplemented()) {
+                return Ok(Converted::Refused(object));
+            }
             if !matches!(kind(&result), Kind::Other) {
                 return Ok(Converted::To(result));
             }
-            result = call(&result)?;
+            object = result;
         }
         Ok(Converted::Endless)
     }
@@ -154,8 +154,8 @@ impl<'py> Conversions<'py> {
 /// The result of converting an object with `default=`.
 enum Converted<'py> {
     To(Bound<'py, PyAny>),
-    /// `default=` returned `NotImplemented`: it does not convert this object.
-    Refused,
+    /// `default=` returned `NotImplemented` for this object, or for the one that it returned for it.
+    Refused(Bound<'py, PyAny>),
     /// It keeps returning objects that are not JSON types.
     Endless,
 }
@@ -227,15 +227,16 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
         if let Some(column) = unchecked(|| if_column(object))? {
             return Table::new(&column)?.emit(&mut Cells(&mut *self.target));
         }
+        let mut refused = object.clone();
         if let Some(default) = self.default {
             match default.convert(object)? {
                 Converted::To(object) => return self.emit(&object),
                 Converted::Endless => return Err(self.target.invalid(Invalid::Default)),
-                Converted::Refused => {}
+                Converted::Refused(object) => refused = object,
             }
         }
-        let options = unchecked(|| options_for(object, self.default))?;
-        Err(self.target.invalid(Invalid::Class(object, &options)))
+        let options = unchecked(|| options_for(&refused, self.default))?;
+        Err(self.target.invalid(Invalid::Class(&refused, &options)))
     }
 }
 
