@@ -127,6 +127,19 @@ def test_functions_of_values_take_tables() -> None:
     assert call.arguments == {"rows": table.select(["id", "name"]).to_pylist()}
 
 
+def test_an_index_of_pandas_is_a_column_unless_it_is_a_range() -> None:
+    pandas = needed("pandas")
+    frame = pandas.DataFrame({"x": [1, 2, 3, 4]})
+    rows = [{"x": 1}, {"x": 3}, {"x": 4}]
+    filtered = frame[frame.x != 2]
+    assert gcf.loads(gcf.dumps(frame[frame.x > 2])) == rows[1:]
+    assert gcf.loads(gcf.dumps(filtered.x)) == [1, 3, 4]
+    assert gcf.loads(gcf.dumps(filtered.reset_index(drop=True))) == rows
+    for index, name in ((None, "__index_level_0__"), ("n", "n")):
+        found = [row | {name: row["x"] - 1} for row in rows]
+        assert gcf.loads(gcf.dumps(filtered.rename_axis(index))) == found
+
+
 def test_nanoseconds_are_kept() -> None:
     column = pa.array([1_763_822_400_000_000_001, 1_763_822_400_500_000_000], pa.timestamp("ns"))
     assert gcf.loads(gcf.dumps(column)) == [
