@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import pickle
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -398,6 +401,27 @@ def test_two_processes_answer_a_turn_once(tmp_path: Path) -> None:
 
         with pytest.raises(cw.TurnConflict):
             sender.send(other, context="c")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_store_is_not_used_across_a_fork(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from compactwire.turns import SQLiteSessionStore
+store = SQLiteSessionStore(sys.argv[1])
+child = os.fork()
+if child == 0:
+    try:
+        store.load("one")
+    except RuntimeError as error:
+        os.write(1, str(error).encode())
+    os._exit(0)
+os.waitpid(child, 0)
+assert store.load("one") is None
+"""
+    path = str(tmp_path / "store.db")
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, check=True)
+    assert done.stdout == b"the store was opened before a fork: open it in each process"
 
 
 def test_a_store_keeps_only_what_follows_the_kept_turn(store: SessionStore) -> None:

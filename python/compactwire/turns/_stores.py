@@ -6,6 +6,7 @@ that answer. Both change in one step, so that a turn whose answer failed can be 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -21,7 +22,6 @@ from ..errors import OptionError, TurnConflict
 from ._sender import Turn
 
 if TYPE_CHECKING:
-    import os
     from types import TracebackType
 
 
@@ -292,7 +292,8 @@ class MemorySessionStore(SessionStore):
 class SQLiteSessionStore(SessionStore):
     """A store in a SQLite database, which a restarted server and other processes continue.
 
-    Use it as a context manager, or call `close`.
+    Use it as a context manager, or call `close`. Open it in each process: one that was opened
+    before a fork raises a `RuntimeError` in the child.
 
     Parameters
     ----------
@@ -321,6 +322,7 @@ class SQLiteSessionStore(SessionStore):
         super().__init__(max_size=max_size, checked=checked)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
         self._guard = threading.Lock()
+        self._process = os.getpid()
         # Autocommit: each statement is a transaction of its own.
         self._database = sqlite3.connect(
             path, timeout=30.0, isolation_level=None, check_same_thread=False
@@ -344,6 +346,9 @@ class SQLiteSessionStore(SessionStore):
 
     def _run(self, statement: str, *values: object) -> tuple[list[Any], int]:
         """Run a statement; return its rows and the number of rows that it changed."""
+        if os.getpid() != self._process:
+            # Two processes with one connection of SQLite can damage the file.
+            raise RuntimeError("the store was opened before a fork: open it in each process")
         with self._guard:
             cursor = self._database.execute(statement, values)
             return cursor.fetchall(), cursor.rowcount
