@@ -23,6 +23,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         json: !chosen(0),
         gcf: !chosen(1),
         extensions: !chosen(2),
+        exact: chosen(6),
         min_saving: if chosen(3) { defaults.min_saving } else { 0.0 },
         min_tokens: if chosen(4) { defaults.min_tokens } else { 0 },
         max_depth: if chosen(5) { 4 } else { defaults.max_depth },

@@ -1,10 +1,11 @@
 //! The GCF candidates: one with every column form that saves, and one with groups of rows.
 //!
-//! Constant columns, list columns and matrices never make a text longer, so all candidates use them.
+//! Constant columns, list columns and matrices never make a text longer, so all candidates use them. Texts in
+//! arrays are an exception if tokens are only estimated.
 
 use super::Options;
 use super::same::Comparison;
-use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, ReadError, Tree};
+use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, Node, ReadError, Tree};
 use crate::memory;
 use std::collections::TryReserveError;
 
@@ -19,14 +20,48 @@ pub(super) enum Found {
 }
 
 /// The options of the candidates.
-fn encode_options(options: &Options) -> EncodeOptions {
+fn encode_options(options: &Options, texts: &Texts) -> EncodeOptions {
     EncodeOptions {
         constant_columns: true,
         group_values: true,
         list_columns: options.extensions,
-        matrices: options.extensions,
+        matrices: options.extensions && !texts.in_rows,
         limits: limits(options),
         ..EncodeOptions::default()
+    }
+}
+
+/// The texts that are elements of arrays. GCF saves next to nothing on them, but an estimate says that it
+/// does.
+#[derive(Default)]
+struct Texts {
+    /// How much too little the estimate can be for GCF, in halves of a token.
+    doubt: u64,
+    /// Whether an array with a text is itself an element of an array.
+    in_rows: bool,
+}
+
+/// Tokenizers have tokens for empty texts one after the other in JSON, which the estimate does not know.
+const DOUBT_OF_EMPTY: u64 = 5;
+
+impl Texts {
+    /// `is_row` tells whether the value is an element of an array.
+    fn add(&mut self, tree: &Tree<'_>, value: &Node<'_>, is_row: bool) {
+        match value {
+            Node::Array(array) => {
+                for item in tree.elements(*array) {
+                    if let Node::String(text) = item {
+                        self.doubt += if text.is_empty() { DOUBT_OF_EMPTY } else { 1 };
+                        self.in_rows |= is_row;
+                    }
+                    self.add(tree, item, true);
+                }
+            }
+            Node::Object(object) if !object.flat => {
+                tree.values(*object).iter().for_each(|one| self.add(tree, one, false));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -41,8 +76,13 @@ pub(super) fn best<E: From<TryReserveError>>(
     most: Option<u64>,
     count: &mut impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Found, E> {
+    let mut texts = Texts::default();
+    if !options.exact {
+        texts.add(tree, &tree.root, false);
+    }
+    let most = most.and_then(|most| most.checked_sub(texts.doubt.div_ceil(2)));
     let Some(most) = most else { return Ok(Found::Nothing) };
-    let forms = gcf::write_forms(tree, &encode_options(options));
+    let forms = gcf::write_forms(tree, &encode_options(options, &texts));
     let Some((text, grouped)) = unless_out_of_memory(forms)? else { return Ok(Found::Nothing) };
     let mut candidates = vec![(count(&text)?, text)];
     if let Some(grouped) = grouped {

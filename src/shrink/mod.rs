@@ -37,6 +37,9 @@ pub struct Options {
     pub gcf: bool,
     /// Whether GCF may have list columns and matrices, which are extensions that only this library reads.
     pub extensions: bool,
+    /// Whether `count` is a tokenizer. An estimate is not precise enough for texts in arrays, on which GCF
+    /// saves little or nothing: with it, each of them must save more, and there are no matrices of texts.
+    pub exact: bool,
     /// GCF is taken only if it saves at least this fraction of the tokens of the best other form.
     pub min_saving: f64,
     /// GCF is taken only if it saves at least this many tokens.
@@ -53,6 +56,7 @@ impl Default for Options {
             json: true,
             gcf: true,
             extensions: true,
+            exact: false,
             min_saving: 0.10,
             min_tokens: 16,
             max_size: 4 << 20,
@@ -81,7 +85,7 @@ pub enum Reason {
     NotJson,
     /// It is nested deeper than `max_depth`.
     Depth,
-    /// A number would lose digits, and the JSON candidate saves nothing.
+    /// A number would lose digits, and the JSON candidate saves nothing; or [`expand`] refuses the number.
     Number,
     /// A candidate did not read back as the same value: a defect of this library.
     Verify,
@@ -207,7 +211,7 @@ fn parse<'a>(
         return Ok(Parsed::Unfit(Reason::NotJson));
     }
     let max_depth = options.max_depth.min(Limits::DEEPEST);
-    let limits = json::Limits { max_depth, max_digits: usize::MAX };
+    let limits = json::Limits { max_depth, ..json::Limits::default() };
     let mut builder = Builder::over(text, bump, candidates::limits(options));
     Ok(match json::read_all(text, limits, &mut builder) {
         Ok(()) => Parsed::Tree(builder.finish()),
@@ -224,7 +228,7 @@ fn parse<'a>(
 fn reason_of(error: &json::Error) -> Reason {
     match error.problem {
         json::Problem::Depth(_) => Reason::Depth,
-        json::Problem::Overflow => Reason::Number,
+        json::Problem::Overflow | json::Problem::Digits(_) => Reason::Number,
         _ => Reason::NotJson,
     }
 }
@@ -273,6 +277,23 @@ mod tests {
     }
 
     #[test]
+    fn lists_and_matrices_of_texts_need_a_tokenizer() {
+        let row = |i| format!(r#"["part {i}","","shelf"]"#);
+        let rows = (0..20).map(row).collect::<Vec<_>>().join(",");
+        let words = |text: &str| Ok::<_, TryReserveError>(text.split(['"', '|']).count() as u64);
+        let text = format!(r#"{{"ids":[1],"rows":[{rows}]}}"#);
+        assert_eq!(shrunk(&text).format, Format::Text);
+        let exact = Options { exact: true, ..Options::default() };
+        let found = shrink(&text, &exact, words).unwrap();
+        assert!(found.text.contains("{[3]}"), "{}", found.text);
+        let list = format!(r#"{{"names":[{}]}}"#, vec![r#""Ann Smith","open","""#; 20].join(","));
+        assert_eq!(shrunk(&list).format, Format::Text);
+        let numbers = (0..20).map(|i| format!("[{i},{i}]")).collect::<Vec<_>>().join(",");
+        let text = format!(r#"{{"points":[{numbers}],"rows":{}}}"#, self::rows(20));
+        assert!(shrunk(&text).text.contains("{[2]}"));
+    }
+
+    #[test]
     fn small_gains_of_gcf_are_not_taken() {
         let found = shrunk(r#"{"id": 1, "state": "open"}"#);
         assert_eq!(found.format, Format::Json);
@@ -283,10 +304,12 @@ mod tests {
     fn texts_stay_as_they_are_for_a_reason() {
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
         let long = format!("[{}1]", " ".repeat(4 << 20));
+        let digits = format!("[ {} ]", "1".repeat(4301));
         let not_json =
             ["hello", "1", "", "[1,]", "[1]\n[2]", r#"{"a":1,"a":1}"#, r#"["\ud800"]"#, "[NaN]"];
         let others = [
             ("[1e999]", Reason::Number),
+            (&digits, Reason::Number),
             ("[1]", Reason::NoGain),
             (&deep, Reason::Depth),
             (&long, Reason::Size),

@@ -92,7 +92,8 @@ def wires() -> dict[str, Wire]:
     """Every wire format with a value, by its name."""
     found = responses() | tool_calls()
     for name, value in {"rows": ROWS, "lists": LISTS, "matrix": MATRIX}.items():
-        found[f"shrink {name}"] = Wire(partial(shrunk, value), cw.expand, value)
+        small = partial(gcf.dumps, value, constant_columns=True, list_columns=True, matrices=True)
+        found[f"shrink {name}"] = Wire(small, cw.expand, value)
         found[f"gcf {name}"] = Wire(partial(gcf.dumps, value), gcf.loads, value)
     return found | {
         "delta": Wire(
@@ -106,11 +107,6 @@ def wires() -> dict[str, Wire]:
         "cad": Wire(lambda: cad.to_compact(PART), cad.from_compact, PART),
         "cad binary": Wire(lambda: cad.to_binary(PART), cad.from_binary, PART),
     }
-
-
-def shrunk(value: Any) -> str:
-    """The text of a value."""
-    return cw.shrink(value).text
 
 
 def values() -> dict[str, Any]:

@@ -62,6 +62,7 @@ def test_a_value_is_compared_with_its_compact_json() -> None:
         ("[1e999]", "number"),
         ("[0.10000000000000000555]", "number"),
         ("[9223372036854775808]", "number"),
+        ("[ " + "1" * 4301 + " ]", "number"),
         ("[1]", "no-gain"),
     ],
 )
@@ -93,7 +94,7 @@ def test_formats_are_chosen_by_name() -> None:
 
 
 TAGGED = [{"id": i, "tags": ["bug", f"area-{i % 4}"], "state": "open"} for i in range(20)]
-MATRIX = {"columns": ["name", "shelf"], "rows": [[f"part{i}", f"shelf{i % 7}"] for i in range(20)]}
+MATRIX = {"points": [[i, i * i] for i in range(20)], "rows": ROWS}
 
 
 @pytest.mark.parametrize(("value", "mark"), [(TAGGED, "tags[]"), (MATRIX, "{[2]}")])
@@ -106,6 +107,30 @@ def test_extensions_are_a_choice(value: Any, mark: str) -> None:
     assert cw.expand(plain) == value
     if plain.format == "gcf":
         assert cw.gcf.loads(plain.text) == value
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [("part", "", ""), ("name", "open", ""), ("größe", "café", "naïve"), ("#", "~", '"')],
+    ids="".join,
+)
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_texts_in_arrays_are_not_longer_for_a_tokenizer(encoding: str, cells: Any) -> None:
+    # Their estimate is too high as JSON, and GCF saves next to nothing on them.
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding(encoding)
+    rows = [[f"{cells[0]} {i}", *cells] for i in range(30)]
+    for value in ([list(cells)] * 30, {"values": rows}, [*cells] * 30, {"names": [*cells] * 30}):
+        text = compact(value)
+        counts = [len(tokenizer.encode_ordinary(one)) for one in (cw.shrink(text).text, text)]
+        assert counts[0] <= counts[1]
+
+
+def test_rows_of_texts_become_a_matrix_where_a_tokenizer_counts_less() -> None:
+    value = {"rows": [[f"part{i}", f"shelf{i}"] for i in range(20)]}
+    assert cw.shrink(value).format == "json"
+    counted = cw.shrink(value, tokenizer=lambda text: len(text.split('"')))
+    assert "{[2]}" in counted.text
+    assert cw.expand(counted) == value
 
 
 def test_extensions_are_only_used_where_they_save() -> None:

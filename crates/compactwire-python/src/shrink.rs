@@ -206,8 +206,10 @@ pub(super) fn shrink_object<'py>(
     }
     let max_depth = limits(max_depth, Limits::EXPANSION)?.max_depth;
     let min_tokens = min_tokens as u64;
-    let options = Options { json, gcf, extensions, min_saving, min_tokens, max_size, max_depth };
     let counter = Counter::new(py, tokenizer)?;
+    let exact = matches!(counter, Counter::Callable(_));
+    let options =
+        Options { json, gcf, extensions, exact, min_saving, min_tokens, max_size, max_depth };
     if let Ok(text) = value.cast::<PyString>() {
         return shrink_text(text, &options, &counter);
     }
