@@ -176,6 +176,17 @@ def test_an_invalid_dictionary_file_is_refused(tmp_path: Path, data: bytes) -> N
         cw.Dictionary.load(path)
 
 
+def test_a_dictionary_is_loaded_from_an_open_file(tmp_path: Path) -> None:
+    path = tmp_path / "small.zdct"
+    SMALL.save(path)
+    with path.open("rb") as file:
+        assert cw.Dictionary.load(file) == SMALL
+    with path.open(encoding="latin-1") as text, pytest.raises(TypeError, match="not str"):
+        cw.Dictionary.load(text)
+    with pytest.raises(TypeError, match="use `from_bytes` for content"):
+        cw.Dictionary.load(SMALL.to_bytes())  # type: ignore[arg-type]
+
+
 def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         cw.Dictionary.load(tmp_path / "absent")

@@ -72,7 +72,7 @@ CALLS: dict[str, Call] = {
     "Dictionary.train samples": lambda v: cw.Dictionary.train([v]),
     "Dictionary.train content_type": lambda v: cw.Dictionary.train(["a" * 99], content_type=v),
     "Dictionary.train model": lambda v: cw.Dictionary.train(["a" * 99], model=v),
-    "Dictionary.load path": cw.Dictionary.load,
+    "Dictionary.load file": cw.Dictionary.load,
     "Dictionary.load name": lambda v: cw.Dictionary.load("none", name=v),
     "Dictionary.from_bytes name": lambda v: cw.Dictionary.from_bytes(b"", name=v),
     "Dictionary.save path": cw.Dictionary.default().save,

@@ -218,16 +218,19 @@ const SURROGATES_FACTOR: usize = 8;
 
 /// The content of a file: what the `read` of an open file returned, or the bytes of a file at a path.
 ///
-/// If the argument is not a file, but is content that `parses`, the error names `loads`.
+/// If the argument is not a file, but is content that `parses`, the error names `reader`, the function for
+/// content.
 pub(super) fn read_file<'py>(
     file: &Bound<'py, PyAny>,
+    reader: &str,
     parses: impl FnOnce(&[u8]) -> bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if file.hasattr("read")? {
         return file.call_method0("read");
     }
     if Input::is_bytes(file) {
-        let message = "expected a path or an open file, not bytes; use `loads` for content";
+        let message =
+            format!("expected a path or an open file, not bytes; use `{reader}` for content");
         return Err(PyTypeError::new_err(message));
     }
     let content = PathFile::read_all(file.py(), &path_of(file, "file")?).map_err(|error| {
@@ -237,8 +240,9 @@ pub(super) fn read_file<'py>(
         match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
             Some(text) => {
                 let text = excerpt(text);
-                let message =
-                    format!("{text} is content, not the path of a file; use `loads` for content");
+                let message = format!(
+                    "{text} is content, not the path of a file; use `{reader}` for content"
+                );
                 invalid_option("file", &message)
             }
             None => error,

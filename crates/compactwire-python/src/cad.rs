@@ -666,7 +666,7 @@ fn load<'py>(
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
-    let content = read_file(file, |content| core::load_with(content, options).1.is_ok())?;
+    let content = read_file(file, "loads", |content| core::load_with(content, options).1.is_ok())?;
     read_content(file.py(), &Input::new(&content)?.bytes_or_utf8()?, options)
 }
 

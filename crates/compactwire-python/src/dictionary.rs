@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Input, PathFile, each, sizes};
+use super::args::{self, Input, each, read_file, sizes};
 use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
@@ -97,8 +97,8 @@ impl Dictionary {
     ///
     /// Parameters
     /// ----------
-    /// path : str or path-like
-    ///     The file.
+    /// file : str, path-like, or a file open for reading
+    ///     A path, or an object whose `read()` returns bytes.
     /// name : str, optional
     ///     The name by which old containers refer to the dictionary; by default its content type.
     ///
@@ -109,13 +109,14 @@ impl Dictionary {
     /// OSError
     ///     The file cannot be read.
     #[staticmethod]
-    #[pyo3(signature = (path, /, *, name = None))]
+    #[pyo3(signature = (file, /, *, name = None))]
     fn load(
-        py: Python<'_>,
-        #[pyo3(from_py_with = args::path)] path: PathBuf,
+        file: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = args::written::optional::name)] name: Option<String>,
     ) -> Result<Self> {
-        Self::parse(PathFile::read_all(py, &path)?.as_bytes(), name)
+        // A text is always a path: a dictionary file is not UTF-8.
+        let content = read_file(file, "from_bytes", |_| false)?;
+        Self::parse(Input::new(&content)?.bytes()?, name)
     }
 
     /// Read a dictionary from the bytes of a file; otherwise like `load`.

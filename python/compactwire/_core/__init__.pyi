@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, Final, Literal, Self, final, overload
+from typing import Any, Final, Literal, Protocol, Self, final, overload, type_check_only
 
 from .._format import Format
 from . import arrow as arrow
@@ -55,6 +55,10 @@ __all__ = [
     "shrink",
     "wire",
 ]
+
+@type_check_only
+class _SupportsReadBytes(Protocol):
+    def read(self) -> bytes: ...
 
 _Wire = str | bytes | bytearray | memoryview
 _FormatName = Literal[
@@ -424,13 +428,15 @@ class Dictionary(_Frozen):
     def default() -> Dictionary:
         """Return the dictionary built into the package, which `decode` always tries."""
     @staticmethod
-    def load(path: str | PathLike[str], /, *, name: str | None = None) -> Dictionary:
+    def load(
+        file: str | PathLike[str] | _SupportsReadBytes, /, *, name: str | None = None
+    ) -> Dictionary:
         """Read a dictionary file of version 1 or 2, or a bare zstd dictionary.
 
         Parameters
         ----------
-        path : str or path-like
-            The file.
+        file : str, path-like, or a file open for reading
+            A path, or an object whose `read()` returns bytes.
         name : str, optional
             The name by which old containers refer to the dictionary; by default its content type.
 

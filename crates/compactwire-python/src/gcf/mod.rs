@@ -529,7 +529,7 @@ pub(super) fn load<'py>(
     let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
     let parses =
         |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok());
-    loads(&read_file(file, parses)?, extensions, max_depth, max_expansion)
+    loads(&read_file(file, "loads", parses)?, extensions, max_depth, max_expansion)
 }
 
 /// Convert JSON text to GCF text, without creating Python objects.
