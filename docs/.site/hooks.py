@@ -45,7 +45,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Let the copy button take the code of a session, without prompts and output."""
+    """Let the copy button take the code of a session, without prompts and output.
+
+    In the cells of a table, show an escaped bar in code as a bar, as forges do.
+    """
+    content = re.sub(
+        r"(?<=<code>)[^<]*(?=</code>)", lambda code: code[0].replace("\\|", "|"), content
+    )
     return re.sub(r'<code>(<span class="gp">.*?</code>)', _with_copy, content, flags=re.S)
 
 

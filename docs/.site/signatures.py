@@ -3,11 +3,13 @@
 Classes of the compiled module take their arguments in ``__new__``; Griffe looks for ``__init__``.
 Docstrings end with a line ``Source: ...``, but in the NumPy style a section has no end, so that the
 line would count as one more parameter or return value. It becomes the section "Notes" instead. The
-page about a compiled module says where its names are public.
+page about a compiled module says where its names are public. A private name of a type, which no
+page explains, is shown as the type.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -36,8 +38,29 @@ class Signatures(griffe.Extension):
                     continue
                 if isinstance(member, griffe.Module | griffe.Class):
                     pending.append(member)
+                if isinstance(member, griffe.Function):
+                    member.returns = _spelled(member.returns, member)
+                    for parameter in member.parameters:
+                        parameter.annotation = _spelled(parameter.annotation, member)
+                if isinstance(member, griffe.Attribute):
+                    member.annotation = _spelled(member.annotation, member)
                 if isinstance(member, griffe.Class):
                     new = member.members.get("__new__")
                     if isinstance(new, griffe.Function) and "__init__" not in member.members:
                         member.set_member("__init__", new)
                         new.name = "__init__"
+
+
+def _spelled(annotation: Any, used: griffe.Object) -> Any:
+    """Return an annotation with the types that private names of the module stand for."""
+    if isinstance(annotation, griffe.ExprName) and annotation.name.startswith("_"):
+        named = used.module.members.get(annotation.name)
+        if isinstance(named, griffe.Attribute) and not isinstance(named.value, griffe.ExprCall):
+            return _spelled(named.value, used)
+    if isinstance(annotation, list):
+        return [_spelled(one, used) for one in annotation]
+    if isinstance(annotation, griffe.Expr):
+        names = [field.name for field in dataclasses.fields(annotation) if field.name != "parent"]
+        spelled = {name: _spelled(getattr(annotation, name), used) for name in names}
+        return dataclasses.replace(annotation, **spelled)
+    return annotation
