@@ -347,13 +347,14 @@ class _Look:
         return ("█" * full + " ▏▎▍▌▋▊▉"[eighths])[:width].ljust(width)
 
 
-def _heading(look: _Look, result: _Result) -> str:
-    title = result.message.title
+def _heading(look: _Look, result: _Result) -> list[str]:
+    """Return the title of a message, and the names of the columns of its rows."""
     size = len(result.message.response.result.encode())
-    facts = f", {size:,} bytes, auto: {result.chosen}"
-    # The labels are aligned with the columns of the rows below.
-    labels = f"{'tokens':>{50 - len(title + facts)}} {'encode':>11} {'decode':>11}"
-    return look.paint(_BOLD, title) + facts + look.paint(_DIM, labels)
+    facts = f", {size:,} bytes; encode chooses {result.chosen}"
+    columns = (
+        f"  {'format':<11}{'bytes':>7} {'of JSON':>8} {'tokens':>20} {'encode':>11} {'decode':>11}"
+    )
+    return [look.paint(_BOLD, result.message.title) + facts, look.paint(_DIM, columns)]
 
 
 def _line(look: _Look, row: _Row, result: _Result) -> str:
@@ -385,7 +386,7 @@ def _conversation(look: _Look) -> tuple[list[str], bool]:
     found = turns([message.response.result for message in MESSAGES])
     title = look.paint(_BOLD, "The same five as a conversation")
     labels = f"{'as JSON':>8} {'session':>8} {'packed':>8}"
-    lines = [title + look.paint(_DIM, f", two sessions {labels}")]
+    lines = [title + look.paint(_DIM, f", in bytes     {labels}")]
     for number, turn in enumerate(found, 1):
         plain, frames, packed = turn.sizes
         share = packed / plain
@@ -433,7 +434,8 @@ def run(out: TextIO, count: Callable[[str], int] | None = None) -> int:
     results: list[_Result] = []
     for message in MESSAGES:
         result = _measure(message, tokens)
-        lines = [_heading(look, result), *(_line(look, row, result) for row in result.rows), ""]
+        rows = (_line(look, row, result) for row in result.rows)
+        lines = [*_heading(look, result), *rows, ""]
         print("\n".join(lines), file=out, flush=True)
         results.append(result)
     print(_summary(look, results), file=out)

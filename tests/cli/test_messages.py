@@ -393,15 +393,24 @@ def test_demo_has_no_colours_outside_a_terminal():
     messages, conversation = f"Short answer{rest}".split("\n\nThe same five")
     assert models.count("  ok\n") == 3
     lines = messages.splitlines()
-    rows = [line for line in lines if line.startswith("  ")]
+    rows = [line for line in lines if ROW.fullmatch(line)]
     assert conversation.count("  ok\n") == len(_demo.MESSAGES)
     assert "\x1b" not in result.stdout.decode()
     assert [ROW.fullmatch(row)[1] for row in rows] == [*_demo.FORMATS] * len(_demo.MESSAGES)
     assert len({len(row) for row in rows}) == 1
     assert lines[-1].startswith("35 round trips, all equal.")
-    for (title, response), line in zip(_demo.MESSAGES, lines[::9], strict=False):
+    for (title, response), line in zip(_demo.MESSAGES, lines[::10], strict=False):
         assert line.startswith(title)
-        assert f"auto: {cw.detect(cw.encode(response))} " in line
+        assert line.endswith(f"; encode chooses {cw.detect(cw.encode(response))}")
+
+
+def test_demo_names_each_column_above_the_end_of_its_figures(capsys):
+    lines = demo(capsys, len)[1].splitlines()
+    columns = next(line for line in lines if line.startswith("  format"))
+    row = lines[lines.index(columns) + 1]
+    names = ("bytes", "of JSON", "tokens", "encode", "decode")
+    figures = re.finditer(r"\d[\d,]*(?:\.\d(?:%| us))?", row)
+    assert [columns.index(name) + len(name) for name in names] == [one.end() for one in figures]
 
 
 @pytest.mark.parametrize(
