@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benches import measure, report
+from benches import instructions, measure, report
 from benches.measure import QUICK, Call, _lengths, _Turns, compare
 from benches.speed import Rows
 
@@ -147,3 +147,16 @@ def test_the_result_is_the_mean_of_the_minima_of_each_place() -> None:
     for first, second in ((4.0, 8.0), (2.0, 10.0)):
         turns.taken.append([{"wall": seconds, "processor": 1.0} for seconds in (first, second)])
     assert turns.timing().least == {"wall": (2 + 8) / 2 / 2, "processor": 0.5}
+
+
+@pytest.mark.parametrize("name", instructions.calls())
+def test_counted_call_gives_the_same_result_each_time(name: str) -> None:
+    call = instructions.calls()[name]
+    first = call()
+    assert first is not None
+    assert call() == first
+
+
+def test_counts_are_compared_where_both_records_have_the_call() -> None:
+    lines = instructions.table({"a": 2000, "gone": 5}, {"a": 1500, "new": 7}).splitlines()
+    assert lines[2:] == ["| a | 2,000 | 1,500 | 0.750 |"]
