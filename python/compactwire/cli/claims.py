@@ -327,8 +327,16 @@ def _add_trust(commands: Commands) -> None:
     about = "write a trust policy"
     example = "compactwire claim trust me=$(cat mine.pub) -o policy.json"
     parser = add_command(commands, "trust", _run_trust, about, example)
-    parser.add_argument("validators", nargs="+", type=_validator, metavar="ID=PUBLIC_KEY")
-    parser.add_argument("--build-id", metavar="ID", help="of all of them")
+    parser.add_argument(
+        "validators",
+        nargs="+",
+        type=_validator,
+        metavar="ID=PUBLIC_KEY",
+        help="a signer and its key, as `claim key` printed it",
+    )
+    parser.add_argument(
+        "--build-id", metavar="ID", help="the build of all of them: git:... or file:..."
+    )
     parser.add_argument(
         "--scope", action="append", choices=("RECEIPT", "MERKLE"), help="default: both"
     )
