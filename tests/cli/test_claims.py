@@ -43,6 +43,7 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     build = "git:0a1b2c3"
     signed = run(*("claim", "sign", out, "--key", key, "--validator-id", "me", "--build-id", build))
     assert signed.returncode == 0, signed.stderr
+    assert signed.stderr.decode() == f"receipts signed by {public}: 1\n"
     trusted = run("claim", "trust", f"me={public}", "--build-id", build, "-o", policy)
     assert trusted.returncode == 0, trusted.stderr
 

@@ -123,7 +123,7 @@ def _run_sign(args: argparse.Namespace) -> int:
     for path, receipt in signed:
         claims.write_json(path, receipt)
     root = "; the Merkle attestation is kept" if kept else ""
-    tell(f"{len(signed):,} receipts signed by {key.public_key}{root}")
+    tell(f"receipts signed by {key.public_key}: {len(signed):,}{root}")
     return OK
 
 
