@@ -19,6 +19,7 @@ pub(super) const UNSUPPORTED: Option<&str> = if cfg!(target_endian = "big") {
 
 /// What happens to a row that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum OnError {
     /// The call fails with the error of the first row that fails.
     #[default]
@@ -32,6 +33,7 @@ pub enum OnError {
 
 /// Why a call fails.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Error {
     /// The column has a type that the function does not accept.
     #[error("{0}")]
@@ -103,6 +105,7 @@ impl From<ArrowError> for Error {
 
 /// The error of one row: that of the function for one message.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Failure {
     /// A response cannot be encoded.
     #[error(transparent)]

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 
 /// Whether messages are written as text or as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Output {
     /// As [`compact::encode`].
     #[default]

@@ -56,6 +56,7 @@ const PADDING: u8 = ALPHABET[84];
 
 /// Why a text is not Base85. Positions count characters from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Error {
     /// A character outside the alphabet.
     #[error("character {char:?} at position {position} is not in the Base85 alphabet")]

@@ -78,6 +78,7 @@ impl From<TryReserveError> for BinaryError {
 
 /// An error in a file of any format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Error {
     /// The file's compact text is invalid.
     #[error(transparent)]

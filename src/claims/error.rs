@@ -12,6 +12,7 @@ macro_rules! claim_codes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $phase:literal $exit:literal,)*) => {
         /// An error code of the specification, section 6.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Code {
             $($(#[$doc])* $variant,)*
         }
@@ -124,6 +125,7 @@ impl Failure {
 
 /// Why a producer fails: the result would not verify, or cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ProduceError {
     /// An argument whose result would not verify.
     #[error("{field}: {message}")]

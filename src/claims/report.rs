@@ -21,6 +21,7 @@ const MESSAGE_CHARS: usize = 300;
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Status {
     /// The check passed.
     Passed,

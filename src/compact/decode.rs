@@ -105,6 +105,7 @@ const COMMON_RATIO: usize = 16;
 
 /// How a payload was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Compression {
     /// One of the deflate streams.
     Deflate(Stream),

@@ -17,6 +17,7 @@ const JSON_FACTOR: usize = 24;
 
 /// The format to write, or how to choose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Choice {
     /// A given format.
     Format(Format),

@@ -10,6 +10,7 @@ use crate::{base85, compression, msgpack};
 
 /// An error in a message, or a limit that it exceeds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum DecodeError {
     /// The text is empty or only white space.
     #[error("the message is empty")]

@@ -5,6 +5,7 @@
 
 /// The protocol version that an encoder writes. Decoders read both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Protocol {
     /// Compact Protocol v2.
     V2,
@@ -15,6 +16,7 @@ pub enum Protocol {
 
 /// The format of a response on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Format {
     /// A JSON object.
     Verbose,
@@ -109,6 +111,7 @@ impl Transport {
 
 /// The kind of a text, recognized by its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Kind {
     /// A response, read by [`decode`](super::decode).
     Response(Format),
@@ -140,6 +143,7 @@ impl Kind {
 
 /// The layout of a response in `MessagePack`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Layout {
     /// `[1, "OK", "G3", tokens, result]`.
     V1,
@@ -163,6 +167,7 @@ impl Layout {
 
 /// The status of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Status {
     /// Success.
     #[default]

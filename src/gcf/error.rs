@@ -137,6 +137,7 @@ codes! {
 
 /// The place of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Place {
     /// The error has no place.
     None,

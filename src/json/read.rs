@@ -39,6 +39,7 @@ pub struct Error {
 
 /// The kinds of problems in a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Problem {
     /// An unexpected token.
     #[error("expected {expected}, found {found}")]

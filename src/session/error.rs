@@ -7,6 +7,7 @@ use crate::memory::NO_MEMORY;
 
 /// An error in the frames of a request. The session is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum DecodeError {
     /// A frame does not follow the format.
     #[error("{}{message}", Place(*.frame))]

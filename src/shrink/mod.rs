@@ -67,6 +67,7 @@ impl Default for Options {
 
 /// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Format {
     /// The text that was passed.
     Text,
@@ -78,6 +79,7 @@ pub enum Format {
 
 /// Why a text stayed as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Reason {
     /// It is longer than `max_size`.
     Size,

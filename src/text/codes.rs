@@ -7,6 +7,7 @@ macro_rules! codes {
     ($($(#[$docs:meta])* $variant:ident = $name:literal,)*) => {
         /// The kind of an error. Programs can rely on [`Code::name`]: it is stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         pub enum Code { $($(#[$docs])* $variant,)* }
 
         impl Code {

@@ -33,6 +33,7 @@ pub struct Error {
 
 /// What is wrong with a quoted string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Problem {
     /// The closing quote is missing.
     Unterminated,

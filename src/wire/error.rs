@@ -56,6 +56,7 @@ codes! {
 
 /// The place of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Place {
     /// An offset in the input, in bytes from 0.
     Offset(usize),

@@ -21,6 +21,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// The dialect of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Dialect {
     /// The dialect that the header names; 0.1 without a header.
     #[default]

@@ -23,6 +23,7 @@ type Result<T> = std::result::Result<T, DocumentError>;
 /// What text for vcad may leave out or change, by code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the codes")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Loss {
     Assembly,
     Ids,

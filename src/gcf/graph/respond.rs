@@ -10,6 +10,7 @@ use crate::limits::is_worth_a_delta;
 
 /// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ResponseKind {
     /// The peer has the payload already.
     Unchanged,
