@@ -15,13 +15,19 @@
 //! | the form of a JSON text with the fewest tokens | [`shrink`] |
 //! | the functions of the others on columns of Apache Arrow | `arrow` |
 //!
-//! Each of these modules is a Cargo feature of the same name; all but `arrow` are enabled by default.
+//! Each of these modules is a Cargo feature of the same name; all but `arrow` are enabled by default. Errors, formats
+//! and codes may grow in a minor version, so a `match` needs an arm for the others.
 //!
 //! They share the modules of the following list, each of which uses only modules before it: [`limits`],
 //! `reserve`, [`interrupt`], [`memory`], [`excerpt`], `threads`, [`text`], [`base85`], `msgpack`,
 //! `compression`, [`walk`], [`value`], [`json`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// The example in Rust is a test.
+#[cfg(all(doctest, feature = "compact", feature = "gcf"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
