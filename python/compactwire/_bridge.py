@@ -9,7 +9,7 @@ import reprlib
 from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
-from ._texts import check_texts, surrogate
+from ._texts import check_path, check_texts
 from .errors import OptionError
 
 # For type checkers only: importing `typing` takes milliseconds.
@@ -60,22 +60,32 @@ def from_context_block(
     if on_store_error not in ("raise", "skip"):
         message = f"on_store_error must be 'raise' or 'skip', not {reprlib.repr(on_store_error)}"
         raise OptionError(message, option="on_store_error")
-    block_edges = getattr(block, "edges", None)
-    if block_edges:
-        edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in block_edges]
-    elif store is not None:
-        edges = _edges_from_store(block.symbols, store, skip=on_store_error == "skip")
-    else:
-        edges = []
-    root = getattr(block, "pack_root", None) or ""
-    return Payload(
-        tool=tool,
-        tokens_used=block.tokens_used,
-        token_budget=block.token_budget,
-        pack_root=root if isinstance(root, str) else bytes(root).hex(),
-        symbols=[_symbol(symbol) for symbol in block.symbols],
-        edges=edges,
-    )
+    if not (store is None or hasattr(store, "edges_from")):
+        raise TypeError(f"store must have a method edges_from, not be a {type(store).__name__}")
+    edges, nodes = [], []
+    try:
+        symbols = list(block.symbols)
+        block_edges = getattr(block, "edges", None)
+        if block_edges:
+            edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in block_edges]
+        elif store is not None:
+            nodes = [
+                (symbol.node, symbol.node.node_hash, symbol.node.qualified_name)
+                for symbol in symbols
+            ]
+        root = getattr(block, "pack_root", None) or ""
+        fields = {
+            "tool": tool,
+            "tokens_used": block.tokens_used,
+            "token_budget": block.token_budget,
+            "pack_root": root if isinstance(root, str) else bytes(root).hex(),
+            "symbols": [_symbol(symbol) for symbol in symbols],
+        }
+    except AttributeError as error:
+        raise TypeError(f"not a context block: {error}") from error
+    if nodes and store is not None:
+        edges = _edges_from_store(nodes, store, skip=on_store_error == "skip")
+    return Payload(**fields, edges=edges)
 
 
 def _symbol(symbol: Any) -> Symbol:
@@ -91,17 +101,17 @@ def _symbol(symbol: Any) -> Symbol:
     )
 
 
-def _edges_from_store(symbols: Iterable[Any], store: Store, *, skip: bool) -> list[Edge]:
-    names = {symbol.node.node_hash: symbol.node.qualified_name for symbol in symbols}
+def _edges_from_store(nodes: list[tuple[Any, Any, str]], store: Store, *, skip: bool) -> list[Edge]:
+    """Return the edges between nodes, each of which has its hash and name beside it."""
+    names = {found: name for _, found, name in nodes}
     edges = []
-    for symbol in symbols:
+    for node, _, source in nodes:
         try:
-            found = list(store.edges_from(symbol.node))
+            found = list(store.edges_from(node))
         except Exception:
             if not skip:
                 raise
             continue
-        source = symbol.node.qualified_name
         edges += [
             Edge(source, names[edge.target_hash], edge.edge_type)
             for edge in found
@@ -124,6 +134,14 @@ Node = namedtuple("Node", ["node_hash", "qualified_name", "kind", "signature"])
 StoredEdge = namedtuple("StoredEdge", ["target_hash", "edge_type"])
 
 
+def _hash_of(argument: str, node: Any) -> str:
+    found = getattr(node, "node_hash", None)
+    if not isinstance(found, str):
+        raise TypeError(f"{argument} must be a node with node_hash, not {type(node).__name__}")
+    check_texts(**{f"{argument}.node_hash": found})
+    return found
+
+
 class SQLiteStore:
     """Symbols and edges in an SQLite database: a store for `from_context_block`.
 
@@ -141,10 +159,8 @@ class SQLiteStore:
         # Imported here because few programs need it.
         import sqlite3
 
-        try:
-            self._database = sqlite3.connect(path)
-        except UnicodeEncodeError as error:
-            raise OptionError(f"path: {surrogate(error)}", option="path") from None
+        check_path(path)
+        self._database = sqlite3.connect(path)
         try:
             self._database.executescript(_TABLES)
         except BaseException:
@@ -180,7 +196,7 @@ class SQLiteStore:
             As in `Edge`.
         """
         check_texts(edge_type=edge_type)
-        row = (source.node_hash, target.node_hash, edge_type)
+        row = (_hash_of("source", source), _hash_of("target", target), edge_type)
         self._database.execute("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", row)
 
     def nodes(self) -> list[Node]:
@@ -210,7 +226,7 @@ class SQLiteStore:
         rows = self._database.execute(
             "SELECT target_hash, edge_type FROM edges WHERE source_hash = ?"
             " ORDER BY target_hash, edge_type",
-            (node.node_hash,),
+            (_hash_of("node", node),),
         )
         return [StoredEdge(*row) for row in rows]
 

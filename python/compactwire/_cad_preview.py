@@ -21,6 +21,7 @@ from ._cad_bounds import (
     without_specks,
     xyz,
 )
+from ._texts import check_path
 from .errors import CompactWireError, OptionError
 
 TYPE_CHECKING = False
@@ -54,6 +55,7 @@ class Preview:
 
     def save(self, path: Any) -> None:
         """Write the image to a file."""
+        check_path(path)
         with open(path, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
             file.write(self.data)
 

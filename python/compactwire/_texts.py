@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from .errors import UnsupportedValue
+import os
+
+from .errors import OptionError, UnsupportedValue
+
+
+def check_type(name: str, value: object, expected: type) -> None:
+    """Raise `TypeError`, which names the argument, for a value of another type."""
+    if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
+        kind, found = expected.__name__, type(value).__name__
+        raise TypeError(f"{name} must be {'an' if expected is int else 'a'} {kind}, not {found}")
+
+
+def check_positive(name: str, value: object) -> None:
+    """Raise `TypeError` for no int, which True is not here, and `OptionError` for one below 1."""
+    check_type(name, value, int)
+    if value < 1:  # type: ignore[operator]
+        raise OptionError(f"{name} must be 1 or more, not {value}", option=name)
+
+
+def check_path(path: object) -> None:
+    """Raise the errors of a path before a library raises others or takes an int as an open file."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"path must be a str or path-like, not {type(path).__name__}")
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise OptionError(f"path: {surrogate(error)}", option="path") from None
+    if b"\0" in name:
+        raise OSError("file name contained an unexpected NUL byte")
 
 
 def check_texts(**fields: object) -> None:
-    """Raise `UnsupportedValue` for a lone surrogate, which no format can write."""
+    """Raise `TypeError` for no str, and `UnsupportedValue` for a lone surrogate."""
     for name, text in fields.items():
+        check_type(name, text, str)
         try:
-            if isinstance(text, str):
-                text.encode()
+            str(text).encode()
         except UnicodeEncodeError as error:
             raise UnsupportedValue(
                 f"{name}: {surrogate(error)}",

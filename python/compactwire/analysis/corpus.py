@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from compactwire import gcf
 
-from .._texts import one_line
-from ..errors import CompactWireError, OptionError
+from .._texts import check_positive, one_line
+from ..errors import CompactWireError
 from .extra import need
 
 _TEXT = {
@@ -54,6 +54,8 @@ class Corpus(Mapping[str, Any]):
     """
 
     def __init__(self, inputs: Mapping[str, Any]) -> None:
+        if not isinstance(inputs, Mapping):
+            raise TypeError(f"inputs must be a mapping, not {type(inputs).__name__}")
         self._inputs = dict(inputs)
 
     def __getitem__(self, name: str) -> Any:
@@ -112,8 +114,7 @@ def read_corpus(
     if not paths:
         raise CompactWireError(f"no JSON or text files in {str(root)!r}")
     if limit is not None:
-        if limit < 1:
-            raise OptionError(f"limit must be 1 or more, not {limit}", option="limit")
+        check_positive("limit", limit)
         count = min(limit, len(paths))
         paths = [paths[place * len(paths) // count] for place in range(count)]
     return Corpus({path.relative_to(root).as_posix(): read_input(path, texts) for path in paths})

@@ -10,6 +10,7 @@ import io
 import reprlib
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._texts import check_type
 from ..errors import CompactWireError, OptionError
 from .extra import need
 from .timing import say_seconds
@@ -76,6 +77,7 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
     ImportError
         The extra ``analysis`` is not installed.
     """
+    check_type("against", against, str)
     if against not in _BASES:
         message = f"unknown baseline {reprlib.repr(against)}; expected one of {', '.join(_BASES)}"
         raise OptionError(message, option="against")

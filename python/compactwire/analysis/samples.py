@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from .._texts import check_positive
 from ..errors import CompactWireError, OptionError
 from .extra import need
 from .sources import Reading, Rows, rows_of, to_batch
@@ -163,10 +164,7 @@ def _check(**numbers: int | None) -> None:
     for name, number in numbers.items():
         if name == "max_bytes" and number is None:
             continue
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise TypeError(f"{name} must be an int, not {type(number).__name__}")
-        if number < 1:
-            raise OptionError(f"{name} must be 1 or more, not {number}", option=name)
+        check_positive(name, number)
 
 
 def _least(found: dict[bytes, str], k: int, max_bytes: int | None) -> dict[bytes, str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from compactwire import gcf
 
-from .._texts import check_texts, one_line
+from .._texts import check_positive, check_texts, one_line
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
 from .corpus import (
@@ -72,10 +72,9 @@ class Reading:
             message = f"unknown kind {reprlib.repr(self.kind)}; expected one of {known}"
             raise OptionError(message, option="kind")
         for name in ("rows", "max_row"):
-            if getattr(self, name) < 1:
-                message = f"{name} must be 1 or more, not {getattr(self, name)}"
-                raise OptionError(message, option=name)
-        check_texts(column=self.column)
+            check_positive(name, getattr(self, name))
+        if self.column is not None:
+            check_texts(column=self.column)
 
     def kind_or(self, usual: Literal["text", "json"]) -> Literal["text", "json"]:
         """The kind of the rows: the given one, or the usual one of the source."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
+from .._texts import check_type
 from ..errors import OptionError
 from .extra import need
 
@@ -63,8 +64,8 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     >>> count_tokens("The answer is 42.")
     6
     """
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a str, not {type(text).__name__}")
+    check_type("text", text, str)
+    check_type("encoding", encoding, str)
     encoder = _encoder(encoding)
     return sum(len(encoder.encode_ordinary(piece)) for piece in _pieces(text))
 
@@ -73,6 +74,7 @@ def counter(tokenizer: str | Counter) -> Counter:
     """Return the counting function: the caller's own, or that of an encoding."""
     if callable(tokenizer):
         return tokenizer
+    check_type("tokenizer", tokenizer, str)
     _encoder(tokenizer)
     return partial(count_tokens, encoding=tokenizer)
 

@@ -102,10 +102,12 @@ def compare_sessions(
     session, packed = _Pair(pack=False), _Pair(pack=True)
     rows: list[dict[str, Any]] = []
     for number, turn in enumerate(watched(requests, progress, "turns"), 1):
+        # The sessions come first: they refuse values that are no JSON with errors that name them.
+        frames, bundle = session.send(turn), packed.send(turn)
         found = [
             _row(number, "json", "model", _plainly(turn), count),
-            _row(number, "session", "model", session.send(turn), count),
-            _row(number, "packed", "program", packed.send(turn), count),
+            _row(number, "session", "model", frames, count),
+            _row(number, "packed", "program", bundle, count),
         ]
         for row in found:
             row["bytes_vs_json"] = row["bytes"] / found[0]["bytes"]

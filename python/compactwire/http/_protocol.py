@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .._core import Session
+from .._texts import check_positive
 from ..errors import InvalidFormat, OptionError
 from ..savings import Saving
 from ._header import CODING
@@ -61,7 +62,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("max_sessions", "max_size", "max_memory"):
-            _at_least_one(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
         if not isinstance(self.idle_s, int | float) or isinstance(self.idle_s, bool):
             raise TypeError(f"idle_s must be a float, not {type(self.idle_s).__name__}")
         if not self.idle_s > 0:
@@ -178,13 +179,6 @@ def length_of(headers: Headers) -> int | None:
     lengths = values(headers, "content-length")
     known = len(lengths) == 1 and len(lengths[0]) < 16 and lengths[0].isdecimal()
     return int(lengths[0]) if known else None
-
-
-def _at_least_one(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-    if value < 1:
-        raise OptionError(f"{name} must be 1 or more", option=name)
 
 
 def values(headers: Headers, name: str) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 """How often a request is sent at most: its receiver rejects it at most three times."""
 
-_MAX_NUMBER = 2**63 - 1
+MAX_NUMBER = 2**63 - 1
 
 _Frames = str | bytes | tuple[str | bytes, ...] | list[str]
 _Answer = TypeVar("_Answer")
@@ -42,7 +42,7 @@ class Turn:
     def __post_init__(self) -> None:
         if not isinstance(self.number, int) or isinstance(self.number, bool):
             raise TypeError(f"number must be an int, not {type(self.number).__name__}")
-        if not 1 <= self.number <= _MAX_NUMBER:
+        if not 1 <= self.number <= MAX_NUMBER:
             raise OptionError("number must be from 1 to 2^63 - 1", option="number")
         frames = self.frames if isinstance(self.frames, str | bytes) else tuple(self.frames)
         for frame in frames if isinstance(frames, tuple) else ():

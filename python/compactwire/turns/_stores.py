@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
-from .._texts import check_texts
+from .._texts import check_path, check_positive, check_texts, check_type
 from ..errors import OptionError, TurnConflict
-from ._sender import Turn
+from ._sender import MAX_NUMBER, Turn
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -135,7 +135,7 @@ class SessionStore(ABC):
         DecodeError
             The frames are invalid, or the kept state is not of this version of the package.
         """
-        _check_turn(conversation, turn)
+        _check(conversation, turn)
         with self._locks.of(conversation, threading.Lock):
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
@@ -148,7 +148,7 @@ class SessionStore(ABC):
         """Like `answer`, for a `respond` that is a coroutine function."""
         import asyncio
 
-        _check_turn(conversation, turn)
+        _check(conversation, turn)
         async with self._held(conversation):
             opened = await asyncio.to_thread(self._open, conversation, turn)
             if isinstance(opened, SavedSession):
@@ -204,13 +204,19 @@ class SessionStore(ABC):
         return _answered(turn, other).answer
 
 
-def _check_turn(conversation: str, turn: Turn) -> None:
+def _check(conversation: str, turn: Turn) -> None:
     # A request without an id must not continue the conversation of another one without an id.
-    if not isinstance(conversation, str):
-        raise TypeError(f"conversation must be a str, not {type(conversation).__name__}")
-    if not isinstance(turn, Turn):
-        raise TypeError(f"turn must be a Turn, not {type(turn).__name__}")
+    # 1 and True would find the conversation "1" in a database, and each other in a dict.
     check_texts(conversation=conversation)
+    check_type("turn", turn, Turn)
+
+
+def _check_saved(conversation: str, saved: SavedSession, after: int) -> None:
+    check_texts(conversation=conversation)
+    check_type("saved", saved, SavedSession)
+    check_type("after", after, int)
+    if after > MAX_NUMBER:
+        raise OptionError("after must be at most 2^63 - 1, as the numbers of turns", option="after")
 
 
 def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
@@ -254,6 +260,7 @@ class MemorySessionStore(SessionStore):
 
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
+        check_texts(conversation=conversation)
         with self._guard:
             self._expire()
             _, saved = self._kept.get(conversation, (0.0, None))
@@ -261,6 +268,7 @@ class MemorySessionStore(SessionStore):
 
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
+        _check_saved(conversation, saved, after)
         with self._guard:
             _, present = self._kept.get(conversation, (0.0, None))
             if present is not None and present.number != after:
@@ -272,6 +280,7 @@ class MemorySessionStore(SessionStore):
 
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
+        check_texts(conversation=conversation)
         with self._guard:
             self._kept.pop(conversation, None)
 
@@ -322,6 +331,7 @@ class SQLiteSessionStore(SessionStore):
         super().__init__(max_size=max_size, checked=checked)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
         self._guard = threading.Lock()
+        check_path(path)
         self._process = os.getpid()
         # Autocommit: each statement is a transaction of its own.
         self._database = sqlite3.connect(
@@ -355,6 +365,7 @@ class SQLiteSessionStore(SessionStore):
 
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
+        check_texts(conversation=conversation)
         rows, _ = self._run(
             "SELECT number, digest, answer, session FROM compactwire_sessions_1 "
             "WHERE conversation = ? AND used >= ?",
@@ -365,6 +376,7 @@ class SQLiteSessionStore(SessionStore):
 
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
+        _check_saved(conversation, saved, after)
         now = time.time()
         self._run("DELETE FROM compactwire_sessions_1 WHERE used < ?", now - self._idle_s)
         _, changed = self._run(
@@ -387,6 +399,7 @@ class SQLiteSessionStore(SessionStore):
 
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
+        check_texts(conversation=conversation)
         self._run("DELETE FROM compactwire_sessions_1 WHERE conversation = ?", conversation)
 
     def close(self) -> None:
@@ -412,12 +425,9 @@ class SQLiteSessionStore(SessionStore):
 
 def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
     """Check the limits of a store."""
-    if not isinstance(max_sessions, int) or isinstance(max_sessions, bool):
-        raise TypeError(f"max_sessions must be an int, not {type(max_sessions).__name__}")
+    check_positive("max_sessions", max_sessions)
     if not isinstance(idle_s, int | float) or isinstance(idle_s, bool):
         raise TypeError(f"idle_s must be a float, not {type(idle_s).__name__}")
-    if max_sessions < 1:
-        raise OptionError("max_sessions must be 1 or more", option="max_sessions")
     if not idle_s > 0:
         raise OptionError("idle_s must be more than 0", option="idle_s")
     return max_sessions, float(idle_s)
