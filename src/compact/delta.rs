@@ -242,13 +242,25 @@ impl DeltaStream {
     /// # Errors
     /// As [`encode`]. The content is then unchanged.
     pub fn push(&mut self, content: &str) -> Result<String, EncodeError> {
-        let delta = encode(&self.content, content)?;
+        self.push_with(content, |delta| Ok(delta.to_owned()))
+    }
+
+    /// Sets the content, and returns what `make` makes of the delta to send to the other end.
+    ///
+    /// # Errors
+    /// As [`DeltaStream::push`], and the error of `make`. The content is then unchanged.
+    pub fn push_with<T, E: From<EncodeError>>(
+        &mut self,
+        content: &str,
+        make: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let made = make(&encode(&self.content, content)?)?;
         if content.starts_with(&*self.content) {
             self.content.push_str(&content[self.content.len()..]);
         } else {
             content.clone_into(&mut self.content);
         }
-        Ok(delta)
+        Ok(made)
     }
 
     /// Applies a delta of the other end and returns the new content.
@@ -257,16 +269,35 @@ impl DeltaStream {
     /// As [`apply`], and [`DecodeError::OutputTooLarge`] if the content would exceed `max_size`. The
     /// content is then unchanged.
     pub fn apply(&mut self, delta: &str) -> Result<&str, DecodeError> {
+        self.apply_with(delta, |_| Ok::<_, DecodeError>(()))?;
+        Ok(&self.content)
+    }
+
+    /// Applies a delta of the other end, and returns what `make` makes of the new content.
+    ///
+    /// # Errors
+    /// As [`DeltaStream::apply`], and the error of `make`. The content is then unchanged.
+    pub fn apply_with<T, E: From<DecodeError>>(
+        &mut self,
+        delta: &str,
+        make: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, E> {
         let edit = Edit::parse(delta, &self.options)?;
         let range = edit.range(&self.content, self.options.replace)?;
         let limit = self.options.max_size;
         if self.content.len() - range.len() + edit.text.len() > limit {
-            return Err(DecodeError::OutputTooLarge { limit });
+            return Err(DecodeError::OutputTooLarge { limit }.into());
         }
         // For the content while it grows, and for a copy of it that the caller makes.
         DecodeError::ensure_memory(3 * (self.content.len() + edit.text.len()))?;
+        let replaced = self.content[range.clone()].to_owned();
+        let start = range.start;
         self.content.replace_range(range, &edit.text);
-        Ok(&self.content)
+        let made = make(&self.content);
+        if made.is_err() {
+            self.content.replace_range(start..start + edit.text.len(), &replaced);
+        }
+        made
     }
 }
 
@@ -557,6 +588,22 @@ mod tests {
         assert_eq!(stream.apply("D|+|e"), Err(DecodeError::OutputTooLarge { limit: 4 }));
         assert_eq!(stream.apply("D|R|9|e").ok(), None);
         assert_eq!(stream.content(), "abcd");
+    }
+
+    #[test]
+    fn a_delta_of_which_the_caller_can_make_nothing_changes_nothing() {
+        let mut stream = DeltaStream::new("old text", ApplyOptions::default());
+        let failed = || DecodeError::OutOfMemory { bytes: 1 };
+        for delta in ["D|F|new", "D|+|, longer", "D|R|1|öther", "D|R|4|a longer end"] {
+            let mut made = String::new();
+            let result = stream.apply_with(delta, |content| {
+                content.clone_into(&mut made);
+                Err::<(), _>(failed())
+            });
+            assert!(result.is_err());
+            assert_eq!(stream.content(), "old text");
+            assert_eq!(stream.clone().apply(delta).unwrap(), made);
+        }
     }
 
     #[test]

@@ -163,6 +163,14 @@ impl Next {
         self.json_len + 2
     }
 
+    /// The new context; `context` is the old one.
+    pub(super) fn text(&self, context: &Context) -> String {
+        match &self.change {
+            Change::Append(added) => [&*context.text, added].concat(),
+            Change::Replace(text) => text.clone(),
+        }
+    }
+
     /// The length of the new context in bytes; `context` is the old one.
     pub(super) fn len(&self, context: &Context) -> usize {
         match &self.change {

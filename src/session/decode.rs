@@ -43,8 +43,22 @@ impl Session {
         frames: &[F],
         options: DecodeOptions,
     ) -> Result<Request, DecodeError> {
+        self.decode_request_with(frames, options, Ok)
+    }
+
+    /// Decodes the frames of one request, and returns what `make` makes of it.
+    ///
+    /// # Errors
+    /// As [`Session::decode_request`], and the error of `make`. The session is then unchanged.
+    pub fn decode_request_with<F: AsRef<str>, T, E: From<DecodeError>>(
+        &mut self,
+        frames: &[F],
+        options: DecodeOptions,
+        make: impl FnOnce(Request) -> Result<T, E>,
+    ) -> Result<T, E> {
         let bytes = frames.iter().map(|frame| frame.as_ref().len()).sum();
-        self.decode(frames, None, bytes, options).map_err(|error| self.with_base(error))
+        let decoded = self.decode(frames, None, bytes, options, make);
+        decoded.map_err(|error| self.with_base(error))?
     }
 
     /// Decodes the text of [`Session::encode_packed`], or the bytes of [`Session::encode_packed_bytes`].
@@ -58,22 +72,42 @@ impl Session {
         packed: impl Into<Wire<'a>>,
         options: DecodeOptions,
     ) -> Result<Request, DecodeError> {
-        self.unpack(packed.into(), options).map_err(|error| self.with_base(error))
+        self.decode_packed_with(packed, options, Ok)
     }
 
-    fn unpack(&mut self, packed: Wire<'_>, options: DecodeOptions) -> Result<Request, DecodeError> {
+    /// Decodes a packed request, and returns what `make` makes of it.
+    ///
+    /// # Errors
+    /// As [`Session::decode_packed`], and the error of `make`. The session is then unchanged.
+    pub fn decode_packed_with<'a, T, E: From<DecodeError>>(
+        &mut self,
+        packed: impl Into<Wire<'a>>,
+        options: DecodeOptions,
+        make: impl FnOnce(Request) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let decoded = self.unpack(packed.into(), options, make);
+        decoded.map_err(|error| self.with_base(error))?
+    }
+
+    fn unpack<T, E>(
+        &mut self,
+        packed: Wire<'_>,
+        options: DecodeOptions,
+        make: impl FnOnce(Request) -> Result<T, E>,
+    ) -> Result<Result<T, E>, DecodeError> {
         let Memory { history, context, .. } = &self.received;
         let unpacked = pack::unpack(packed, history, context, self.limits.max_size)?;
         let after = unpacked.history_after(history);
         let frames = unpacked.frames()?;
-        let mut result = self.decode(&frames, unpacked.check.as_deref(), packed.size(), options);
+        let check = unpacked.check.as_deref();
+        let mut result = self.decode(&frames, check, packed.size(), options, make);
         if let Err(DecodeError::UnknownReference { unknown, undone, .. }) = &mut result
             && !unknown.iter().chain(&*undone).any(|id| id.starts_with("c_"))
         {
             // Without this id, the sender would compress its next request against this rejected one.
             undone.push(pack::history_name(self.received.history.id(&self.received.context)));
         }
-        if result.is_ok() {
+        if let Ok(Ok(_)) = result {
             self.received.history = after;
         }
         result
@@ -87,14 +121,16 @@ impl Session {
         error
     }
 
-    /// Decodes frames. `check` is the check of the request, if its frame has none.
-    fn decode<F: AsRef<str>>(
+    /// Decodes frames. `check` is the check of the request, if its frame has none. The session changes only if
+    /// `make` succeeds.
+    fn decode<F: AsRef<str>, T, E>(
         &mut self,
         frames: &[F],
         check: Option<&str>,
         bytes: usize,
         options: DecodeOptions,
-    ) -> Result<Request, DecodeError> {
+        make: impl FnOnce(Request) -> Result<T, E>,
+    ) -> Result<Result<T, E>, DecodeError> {
         let Some((last, before)) = frames.split_last() else {
             let message = "expected the frames of a request, found none".into();
             return Err(DecodeError::InvalidFormat { frame: None, message });
@@ -115,6 +151,15 @@ impl Session {
             DecodeError::Compact { frame: None, error }
         })?;
 
+        let made = make(Request {
+            tools: used.iter().map(|tool| Arc::clone(&tool.content)).collect(),
+            system: system.as_ref().map(|prompt| Arc::clone(&prompt.content)),
+            args: request.args.to_owned(),
+            context: next.as_ref().map(|next| next.text(&self.received.context)),
+        });
+        if made.is_err() {
+            return Ok(made);
+        }
         self.received.tools = tools;
         self.received.prompts = prompts;
         let tools_len: Vec<_> = used.iter().map(|tool| tool.json_len).collect();
@@ -122,14 +167,8 @@ impl Session {
         let system_len = system.as_ref().map(|prompt| prompt.json_len);
         self.stats
             .received(bytes, plain_len(&tools_len, system_len, request.args.len(), context_len));
-        let has_context = next.is_some();
         self.received.context.commit(next);
-        Ok(Request {
-            tools: used.iter().map(|tool| Arc::clone(&tool.content)).collect(),
-            system: system.map(|prompt| Arc::clone(&prompt.content)),
-            args: request.args.to_owned(),
-            context: has_context.then(|| self.received.context.text().to_owned()),
-        })
+        Ok(made)
     }
 
     /// Resolves all references of a request whose other frames are `before`.

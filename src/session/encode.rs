@@ -59,9 +59,24 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<Vec<String>, EncodeError> {
+        self.encode_request_with(request, style, |frames| Ok(frames.to_vec()))
+    }
+
+    /// Encodes a request, and returns what `make` makes of its frames.
+    ///
+    /// # Errors
+    /// As [`Session::encode_request`], and the error of `make`. The session is then unchanged.
+    pub fn encode_request_with<T, E: From<EncodeError>>(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+        make: impl FnOnce(&[String]) -> Result<T, E>,
+    ) -> Result<T, E> {
         let plan = self.plan(request, style, true)?;
         let bytes = plan.frames.iter().map(String::len).sum();
-        Ok(self.commit(plan, bytes, None))
+        let made = make(&plan.frames)?;
+        self.commit(plan, bytes, None);
+        Ok(made)
     }
 
     /// Encodes a request as one compressed text for programs (v4 section 11).
@@ -73,7 +88,7 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<String, EncodeError> {
-        self.pack(request, style)
+        self.encode_packed_with(request, style, Ok)
     }
 
     /// Encodes a request as bytes: the content that the text of [`Session::encode_packed`] encodes in Base85.
@@ -86,10 +101,41 @@ impl Session {
         request: &Outgoing<'_>,
         style: Style,
     ) -> Result<Vec<u8>, EncodeError> {
-        self.pack(request, style)
+        self.encode_packed_bytes_with(request, style, Ok)
     }
 
-    fn pack<C: Carrier>(&mut self, request: &Outgoing<'_>, style: Style) -> Result<C, EncodeError> {
+    /// Encodes a request as one compressed text, and returns what `make` makes of it.
+    ///
+    /// # Errors
+    /// As [`Session::encode_request`], and the error of `make`. The session is then unchanged.
+    pub fn encode_packed_with<T, E: From<EncodeError>>(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+        make: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.pack(request, style, make)
+    }
+
+    /// Encodes a request as bytes, and returns what `make` makes of them.
+    ///
+    /// # Errors
+    /// As [`Session::encode_request`], and the error of `make`. The session is then unchanged.
+    pub fn encode_packed_bytes_with<T, E: From<EncodeError>>(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+        make: impl FnOnce(Vec<u8>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.pack(request, style, make)
+    }
+
+    fn pack<C: Carrier, T, E: From<EncodeError>>(
+        &mut self,
+        request: &Outgoing<'_>,
+        style: Style,
+        make: impl FnOnce(C) -> Result<T, E>,
+    ) -> Result<T, E> {
         let begins = self.sent.history.is_empty() || !style.checked;
         let plan = self.plan(request, style, begins)?;
         let Memory { history, context, .. } = &self.sent;
@@ -100,8 +146,10 @@ impl Session {
             let base = &pack::Base { history, context, edits };
             pack::pack_against(&plan.frames, plan.check.as_deref(), base, self.limits.max_size)?
         };
-        self.commit(plan, packed.size(), Some(history));
-        Ok(packed)
+        let bytes = packed.size();
+        let made = make(packed)?;
+        self.commit(plan, bytes, Some(history));
+        Ok(made)
     }
 
     /// Plans a request. `shows_check` says whether its frame contains the check; the header of a packed
@@ -167,7 +215,7 @@ impl Session {
     }
 
     /// Applies a plan. `history` is the one after the request, if it is packed.
-    fn commit(&mut self, plan: Plan, bytes: usize, history: Option<History>) -> Vec<String> {
+    fn commit(&mut self, plan: Plan, bytes: usize, history: Option<History>) {
         let reported = self.sent.reported;
         if plan.next.is_some() {
             self.sent.reported = None;
@@ -182,7 +230,6 @@ impl Session {
             plain: plan.plain,
         });
         self.stats.sent(bytes, plan.plain);
-        plan.frames
     }
 
     /// Undoes the last request that was encoded, because it was not delivered. Returns false if there was

@@ -22,7 +22,21 @@ impl Session {
         options: EncodeOptions,
         now: Duration,
     ) -> Result<String, gcf::Error> {
-        graph::encode_in(payload, options, &mut self.sent.declared, now)
+        self.encode_graph_with(payload, options, now, Ok)
+    }
+
+    /// Encodes a graph payload, and returns what `make` makes of the text.
+    ///
+    /// # Errors
+    /// As [`Session::encode_graph`], and the error of `make`. The session is then unchanged.
+    pub fn encode_graph_with<T, E: From<gcf::Error>>(
+        &mut self,
+        payload: &ResolvedPayload,
+        options: EncodeOptions,
+        now: Duration,
+        make: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<T, E> {
+        graph::encode_in_with(payload, options, &mut self.sent.declared, now, make)
     }
 
     /// Begins a graph that is written symbol by symbol, as [`StreamEncoder::new_in`]. The other methods

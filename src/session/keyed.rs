@@ -73,6 +73,19 @@ impl Session {
     /// # Errors
     /// `invalid_header_value` for the tool; the session is then unchanged.
     pub fn encode_keyed(&mut self, set: Arc<KeyedSet>, tool: &str) -> Result<String, Error> {
+        self.encode_keyed_with(set, tool, Ok)
+    }
+
+    /// Encodes a set, and returns what `make` makes of the text.
+    ///
+    /// # Errors
+    /// As [`Session::encode_keyed`], and the error of `make`. The session is then unchanged.
+    pub fn encode_keyed_with<T, E: From<Error>>(
+        &mut self,
+        set: Arc<KeyedSet>,
+        tool: &str,
+        make: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<T, E> {
         let base = self.sent.sets.base(&set);
         let count = |text: &str| Ok::<_, Error>(keyed::count_tokens(text));
         let answer = keyed::respond(&set, base.map(KeyedSet::root), base, tool, count)?;
@@ -81,8 +94,9 @@ impl Session {
             let end = text.find('\n').unwrap_or(text.len());
             text.insert_str(end, &format!(" shape={}", shape(&set)));
         }
+        let made = make(text)?;
         self.sent.sets.keep(set, self.limits.max_size);
-        Ok(text)
+        Ok(made)
     }
 
     /// Decodes a text of the peer's [`Session::encode_keyed`].

@@ -341,6 +341,48 @@ mod tests {
     }
 
     #[test]
+    fn a_request_of_which_the_caller_can_make_nothing_changes_nothing() {
+        #[derive(Debug, PartialEq)]
+        struct Failed;
+        impl From<EncodeError> for Failed {
+            fn from(error: EncodeError) -> Self {
+                panic!("{error}")
+            }
+        }
+        impl From<DecodeError> for Failed {
+            fn from(error: DecodeError) -> Self {
+                panic!("{error}")
+            }
+        }
+        let (style, options) = (Style::default(), DecodeOptions::default());
+        let (mut ours, mut theirs) = (Session::default(), Session::default());
+        for text in ["hello", "hello world", "other"] {
+            let turn = turn(&[TOOL], text);
+            let state = ours.to_bytes().unwrap();
+            assert_eq!(
+                ours.encode_request_with(&turn, style, |_| Err::<(), _>(Failed)),
+                Err(Failed)
+            );
+            assert_eq!(
+                ours.encode_packed_with(&turn, style, |_| Err::<(), _>(Failed)),
+                Err(Failed)
+            );
+            assert_eq!(ours.to_bytes().unwrap(), state);
+            let packed = ours.encode_packed(&turn, style).unwrap();
+            let state = theirs.to_bytes().unwrap();
+            let failed = theirs.decode_packed_with(&*packed, options, |_| Err::<(), _>(Failed));
+            assert_eq!(failed, Err(Failed));
+            assert_eq!(theirs.to_bytes().unwrap(), state);
+            let request = unpack(&mut theirs, &packed).unwrap();
+            assert_eq!(request.context.as_deref(), Some(text));
+        }
+        let frames = sent(&mut ours, &turn(&[TOOL], "last"));
+        let state = theirs.to_bytes().unwrap();
+        let failed = theirs.decode_request_with(&frames, options, |_| Err::<(), _>(Failed));
+        assert_eq!((failed, theirs.to_bytes().unwrap()), (Err(Failed), state));
+    }
+
+    #[test]
     fn deltas_with_the_separator_round_trip() {
         let (mut ours, mut theirs) = (Session::default(), Session::default());
         for text in ["|D|F|x", "|D|F|x|D", "|D|F|x|D|", "|D|F|x|D|D|+|D|y", "D|F|z"] {

@@ -3,7 +3,7 @@
 use super::args::{self, sizes, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
-use super::{detached, locked, locked_long};
+use super::{built, detached, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_str};
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
@@ -138,8 +138,10 @@ impl DeltaStream {
         let py = content.py();
         let content = utf8(content, "content")?;
         self.ensure_memory(py, content.len())?;
-        let delta = locked_long(py, &self.core, content.len(), |core| core.push(content))??;
-        Ok(make_str(py, &delta)?)
+        let delta = locked_long(py, &self.core, content.len(), |core| {
+            core.push_with(content, |delta| built(|py| make_str(py, delta)))
+        })?;
+        Ok(delta?.into_bound(py))
     }
 
     /// Apply a delta of the peer and return the new text; an error leaves the text unchanged.
@@ -154,10 +156,10 @@ impl DeltaStream {
         let data = args::Input::new(delta)?;
         let delta = data.text(py)?;
         self.ensure_memory(py, delta.len())?;
-        // The text is copied, so that no Python object is made under the lock.
-        let content =
-            locked_long(py, &self.core, delta.len(), |core| core.apply(delta).map(str::to_owned))??;
-        Ok(make_str(py, &content)?)
+        let content = locked_long(py, &self.core, delta.len(), |core| {
+            core.apply_with(delta, |content| built(|py| make_str(py, content)))
+        })?;
+        Ok(content?.into_bound(py))
     }
 
     /// The current text.

@@ -40,10 +40,12 @@ mod value;
 mod wire;
 
 use compactwire::memory::{Reserve, fill_reserve};
+use errors::Result;
 use interrupt::{DETACH_FROM, detached, to_end, undone_detached};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::{Mutex, PoisonError};
+use value::collector::CollectorPause;
 
 #[global_allocator]
 static ALLOCATOR: Reserve = Reserve;
@@ -114,6 +116,16 @@ fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// valid even if it panics: a poisoned lock is used like any other.
 fn locked<L, T>(py: Python<'_>, lock: &Mutex<L>, work: impl FnOnce(&mut L) -> T) -> T {
     work(&mut lock.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The result of a call, made under a lock before the call changes what the lock protects: if there is no memory
+/// for the result, nothing has changed.
+fn built<T>(make: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, T>>) -> Result<Py<T>> {
+    Python::attach(|py| {
+        // A collection could run Python code that waits for the lock.
+        let _pause = CollectorPause::new(py, usize::MAX);
+        Ok(make(py)?.unbind())
+    })
 }
 
 /// Like [`locked`], without the interpreter lock if there are many bytes to process. Ctrl-C then stops

@@ -3,6 +3,7 @@
 use super::args::{self, class_name, each, utf8};
 use super::errors::Result;
 use super::record::{self, Names, Record, returned_by_value};
+use crate::built;
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_list, make_str, make_tuple, tuple_of};
 use crate::value;
@@ -144,13 +145,13 @@ impl Request {
 }
 
 impl Request {
-    pub(super) fn from_core(py: Python<'_>, request: session::Request) -> PyResult<Self> {
+    pub(super) fn from_core(request: session::Request) -> Result<Py<Self>> {
         let session::Request { tools, system, args, context } = request;
-        Ok(Self {
-            tools,
-            system: system.map(|text| make_str(py, &text).map(Bound::unbind)).transpose()?,
-            args,
-            context: context.map(|text| make_str(py, &text).map(Bound::unbind)).transpose()?,
+        built(|py| {
+            let text = |text: &str| make_str(py, text).map(Bound::unbind);
+            let system = system.as_deref().map(text).transpose()?;
+            let context = context.as_deref().map(text).transpose()?;
+            Self { tools, system, args, context }.into_pyobject(py)
         })
     }
 

@@ -8,7 +8,7 @@ use super::graph::types::{Payload, content, show_warnings};
 use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
-use super::{DETACH_FROM, locked, locked_long};
+use super::{DETACH_FROM, built, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
@@ -141,20 +141,26 @@ impl Session {
         match pack {
             Pack::No => {}
             Pack::Text => {
-                let packed =
-                    self.work_long(py, bytes, |core| core.encode_packed(&request, style))?;
-                return Ok(make_str(py, &packed?)?.into_any());
+                let packed = self.work_long(py, bytes, |core| {
+                    let make = |packed: String| built(|py| make_str(py, &packed));
+                    core.encode_packed_with(&request, style, make)
+                })?;
+                return Ok(packed?.into_bound(py).into_any());
             }
             Pack::Bytes => {
-                let packed =
-                    self.work_long(py, bytes, |core| core.encode_packed_bytes(&request, style))?;
-                return Ok(make_bytes(py, &packed?)?.into_any());
+                let packed = self.work_long(py, bytes, |core| {
+                    let make = |packed: Vec<u8>| built(|py| make_bytes(py, &packed));
+                    core.encode_packed_bytes_with(&request, style, make)
+                })?;
+                return Ok(packed?.into_bound(py).into_any());
             }
         }
-        let frames = self.work_long(py, bytes, |core| core.encode_request(&request, style))?;
-        let frames = frames?;
-        let frames = frames.iter().map(|frame| make_str(py, frame));
-        Ok(make_list(py, frames)?.into_any())
+        let frames = self.work_long(py, bytes, |core| {
+            core.encode_request_with(&request, style, |frames| {
+                built(|py| make_list(py, frames.iter().map(|frame| make_str(py, frame))))
+            })
+        })?;
+        Ok(frames?.into_bound(py).into_any())
     }
 
     /// Decode a request of the peer.
@@ -191,7 +197,7 @@ impl Session {
     ///
     /// Source: Compact Protocol v2 part 2, v4 section 11.
     #[pyo3(signature = (frames, /, *, resync = false))]
-    fn decode_request(&self, frames: &Bound<'_, PyAny>, resync: bool) -> Result<Request> {
+    fn decode_request(&self, frames: &Bound<'_, PyAny>, resync: bool) -> Result<Py<Request>> {
         let py = frames.py();
         let options = DecodeOptions { resync };
         let single = Input::new(frames).ok();
@@ -200,9 +206,9 @@ impl Session {
             && is_packed(wire)
         {
             self.ensure_memory(py, wire.size() + FRAME_SIZE)?;
-            let request =
-                self.work_long(py, wire.size(), |core| core.decode_packed(wire, options))?;
-            return Ok(Request::from_core(py, request?)?);
+            return self.work_long(py, wire.size(), |core| {
+                core.decode_packed_with(wire, options, Request::from_core)
+            })?;
         }
         let mut data = Vec::new();
         if let Some(single) = single {
@@ -217,9 +223,9 @@ impl Session {
         let texts = data.iter().map(|data| data.text(py)).collect::<PyResult<Vec<_>>>()?;
         let bytes = texts.iter().map(|text| text.len()).sum();
         self.ensure_memory(py, bytes + FRAME_SIZE * texts.len())?;
-        let request = self.work_long(py, bytes, |core| core.decode_request(&texts, options))?;
-        let request = request?;
-        Ok(Request::from_core(py, request)?)
+        self.work_long(py, bytes, |core| {
+            core.decode_request_with(&texts, options, Request::from_core)
+        })?
     }
 
     /// Encode a graph payload: each symbol is declared once and referred to by id afterwards.
@@ -254,13 +260,14 @@ impl Session {
         #[pyo3(from_py_with = args::word)] dangling: &str,
         allow_unicode: bool,
         locations: bool,
-    ) -> Result<Str<String>> {
+    ) -> Result<Py<PyString>> {
         let options = options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
         self.ensure_memory(py, 4 * payload.size())?;
-        let text =
-            self.work_long(py, payload.size(), |core| core.encode_graph(&payload, options, now()))?;
-        Ok(Str(text?))
+        self.work_long(py, payload.size(), |core| {
+            let make = |text: String| built(|py| make_str(py, &text));
+            core.encode_graph_with(&payload, options, now(), make)
+        })?
     }
 
     /// Decode a graph text of the peer and resolve its references.
@@ -334,11 +341,12 @@ impl Session {
         py: Python<'_>,
         set: &KeyedSet,
         #[pyo3(from_py_with = args::written::tool)] tool: &str,
-    ) -> Result<Str<String>> {
+    ) -> Result<Py<PyString>> {
         let set = Arc::clone(&set.0);
-        let text =
-            self.work_long(py, set.size(), |core| core.encode_keyed(Arc::clone(&set), tool))?;
-        Ok(Str(text?))
+        self.work_long(py, set.size(), |core| {
+            let make = |text: String| built(|py| make_str(py, &text));
+            core.encode_keyed_with(Arc::clone(&set), tool, make)
+        })?
     }
 
     /// Decode the output of the peer's `encode_keyed`.

@@ -79,7 +79,7 @@ pub(crate) mod vocabulary;
 
 pub use decode::{Content, Decoded, Unchanged, decode, decode_in, decode_in_if};
 pub use delta::{apply, diff, encode_delta, snapshot};
-pub use encode::{Dangling, EncodeOptions, encode, encode_in};
+pub use encode::{Dangling, EncodeOptions, encode, encode_in, encode_in_with};
 #[cfg(feature = "wire")]
 pub(crate) use expansion::{NameMemo, too_large};
 pub use resolved::ResolvedPayload;

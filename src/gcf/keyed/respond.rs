@@ -134,6 +134,18 @@ impl Producer {
     /// # Errors
     /// `out_of_memory` only: [`Producer::new`] has checked the tool.
     pub fn push(&mut self, set: Arc<KeyedSet>) -> Result<Response, Error> {
+        self.push_with(set, Ok)
+    }
+
+    /// Encodes a new set, and returns what `make` makes of the text.
+    ///
+    /// # Errors
+    /// As [`Producer::push`], and the error of `make`. The producer is then unchanged.
+    pub fn push_with<T, E: From<Error>>(
+        &mut self,
+        set: Arc<KeyedSet>,
+        make: impl FnOnce(Response) -> Result<T, E>,
+    ) -> Result<T, E> {
         let turn = self.turn + 1;
         let due = match self.anchor {
             Anchor::Every(0) => turn.is_multiple_of(Anchor::EVERY),
@@ -153,9 +165,11 @@ impl Producer {
                 }
             }
         };
+        let bytes = if answer.is_full { 0 } else { bytes };
+        let made = make(answer)?;
         self.turn = turn;
-        self.bytes = if answer.is_full { 0 } else { bytes };
+        self.bytes = bytes;
         self.last = set;
-        Ok(answer)
+        Ok(made)
     }
 }

@@ -9,9 +9,11 @@ use crate::make::{
 };
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::read::{Kind, kind};
-use crate::{locked, locked_long};
+use crate::{built, locked, locked_long};
 use compactwire::excerpt::{excerpt, path_step};
-use compactwire::gcf::keyed::{self, Anchor, Delta, DeltaParts, Producer, Row, Scalar, Snapshots};
+use compactwire::gcf::keyed::{
+    self, Anchor, Delta, DeltaParts, Producer, Response, Row, Scalar, Snapshots,
+};
 use compactwire::gcf::{Code, Error, Place};
 use compactwire::interrupt::{Steps, polled, unchecked};
 use compactwire::memory::Meter;
@@ -513,10 +515,10 @@ impl KeyedSnapshots {
         };
         let respond = || keyed::respond(&new.0, peer_root, base.as_deref(), tool, size);
         let made = attached(respond)??;
+        let text = make_str(py, &made.text)?;
         let mut kept = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         kept.keep(Arc::clone(&new.0));
-        drop(kept);
-        make_str(py, &made.text)
+        Ok(text)
     }
 }
 
@@ -559,7 +561,7 @@ impl KeyedProducer {
         fixed_n: Option<&Bound<'_, PyAny>>,
         size_guard: bool,
     ) -> Result<Self> {
-        let fixed_n = fixed_n.map(args::clamped).transpose()?;
+        let fixed_n = fixed_n.map(|n| args::clamped(n, "fixed_n")).transpose()?;
         let anchor = match (fixed_n, size_guard) {
             (Some(_), true) => {
                 let message = "either fixed_n or size_guard, not both";
@@ -607,11 +609,16 @@ impl KeyedProducer {
     ///
     /// Source: GCF 3.6 section 10a.6.
     #[pyo3(signature = (new, /))]
-    fn push<'py>(&self, py: Python<'py>, new: &KeyedSet) -> Result<(Bound<'py, PyString>, bool)> {
-        let push = |producer: &mut Producer| producer.push(Arc::clone(&new.0));
-        let made = locked_long(py, &self.0, new.0.size(), push)?;
-        let answer = made?;
-        Ok((make_str(py, &answer.text)?, answer.is_full))
+    fn push(&self, py: Python<'_>, new: &KeyedSet) -> Result<Py<PyTuple>> {
+        let make = |answer: Response| {
+            built(|py| {
+                let text = make_str(py, &answer.text)?.into_any();
+                let is_full = PyBool::new(py, answer.is_full).to_owned().into_any();
+                make_tuple(py, [text, is_full].into_iter().map(Ok))
+            })
+        };
+        let push = |producer: &mut Producer| producer.push_with(Arc::clone(&new.0), make);
+        locked_long(py, &self.0, new.0.size(), push)?
     }
 }
 

@@ -101,15 +101,31 @@ pub fn encode_in(
     sent: &mut SentSymbols,
     now: Duration,
 ) -> Result<String, Error> {
+    encode_in_with(payload, options, sent, now, Ok)
+}
+
+/// Encodes a payload in a session, and returns what `make` makes of the text.
+///
+/// # Errors
+/// As [`encode_in`], and the error of `make`. The session is then unchanged.
+pub fn encode_in_with<T, E: From<Error>>(
+    payload: &ResolvedPayload,
+    options: EncodeOptions,
+    sent: &mut SentSymbols,
+    now: Duration,
+    make: impl FnOnce(String) -> Result<T, E>,
+) -> Result<T, E> {
     let order = sorted_symbols(payload, options)?;
     let Some(plan) = sent.plan(&payload.symbols, &order, now) else {
         let text = write_without_session(payload, payload.resolved(), options, &order)?;
+        let made = make(text)?;
         sent.start_over();
-        return Ok(text);
+        return Ok(made);
     };
     let text = write_payload(payload, payload.resolved(), options, &order, &plan, true)?;
+    let made = make(text)?;
     sent.commit(&payload.symbols, &plan, now);
-    Ok(text)
+    Ok(made)
 }
 
 #[cfg(test)]
