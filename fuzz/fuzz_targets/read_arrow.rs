@@ -51,13 +51,13 @@ fn apply(column: &Column, null: bool) {
     let options = RowOptions { errors, threads: 1 };
     let limit = compact::DecodeOptions { max_size: 1 << 16, ..Default::default() };
     let results = [
-        arrow::encode(column, Output::Text, &compact::EncodeOptions::default(), options),
-        arrow::encode(column, Output::Bytes, &compact::EncodeOptions::default(), options),
+        arrow::encode(column, Output::Text, &compact::EncodeOptions::default(), usize::MAX, options),
+        arrow::encode(column, Output::Bytes, &compact::EncodeOptions::default(), usize::MAX, options),
         arrow::decode(column, &Field::ALL, null, &limit, usize::MAX, options),
         arrow::detect(column, options),
         arrow::inspect(column, &limit, options),
         arrow::count_tokens(column, options),
-        arrow::gcf_from_json(column, &EncodeOptions::default(), options),
+        arrow::gcf_from_json(column, &EncodeOptions::default(), usize::MAX, options),
         arrow::gcf_to_json(column, gcf::DecodeOptions::default(), json::Escape::Needed, options),
     ];
     for result in results.into_iter().flatten() {

@@ -7,7 +7,7 @@ use super::column::Column;
 use super::error::Error;
 use super::integers::Integers;
 use super::message::Field;
-use super::rows::{Chunk, RowOptions, Stop, map};
+use super::rows::{Chunk, RowOptions, Stop, map_within};
 use super::texts::{Text, Texts};
 use crate::compact::{self, EncodeError, EncodeOptions, Response, Status};
 use crate::excerpt::excerpt;
@@ -28,7 +28,8 @@ pub enum Output {
 }
 
 /// Encodes each row. The column has texts, which are results, or structs with the fields of a response: `result`,
-/// and any others of [`Field`] but the last two. A null in another field than `result` is its default.
+/// and any others of [`Field`] but the last two. A null in another field than `result` is its default. Rows that
+/// share a text may become `max_expansion` bytes more than 64 times what they have in memory and 1 KiB for each.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is an [`EncodeError`].
@@ -36,17 +37,20 @@ pub fn encode(
     column: &Column,
     output: Output,
     encode: &EncodeOptions<'_>,
+    max_expansion: usize,
     options: RowOptions,
 ) -> Result<Column, Error> {
     match output {
         Output::Text => {
-            map(column, options, Shape::Plain(Kind::Text), |rows: &Responses, row, cells| {
+            let shape = Shape::Plain(Kind::Text);
+            map_within(max_expansion, column, options, shape, |rows: &Responses, row, cells| {
                 let wire = compact::encode(&rows.get(row, cells)?, encode)?;
                 Ok(cells.text(0, &wire)?)
             })
         }
         Output::Bytes => {
-            map(column, options, Shape::Plain(Kind::Bytes), |rows: &Responses, row, cells| {
+            let shape = Shape::Plain(Kind::Bytes);
+            map_within(max_expansion, column, options, shape, |rows: &Responses, row, cells| {
                 let wire = compact::encode_bytes(&rows.get(row, cells)?, encode)?;
                 Ok(cells.binary(0, &wire)?)
             })
@@ -93,7 +97,14 @@ impl Chunk for Responses {
     fn bytes(&self) -> usize {
         match self {
             Self::Results(texts) => texts.bytes(),
-            Self::Structs(structs) => structs.result.bytes(),
+            Self::Structs(structs) => structs.texts().map(Texts::bytes).sum(),
+        }
+    }
+
+    fn stored(&self) -> usize {
+        match self {
+            Self::Results(texts) => texts.stored(),
+            Self::Structs(structs) => structs.texts().map(Texts::stored).sum(),
         }
     }
 }
@@ -107,7 +118,9 @@ impl Responses {
             }
             Self::Structs(structs) => structs.get(row)?,
         };
-        cells.read(response.result.len());
+        let others = [&response.model_name, &response.reasoning_effort];
+        let others = others.into_iter().flatten().map(|text| text.len()).sum::<usize>();
+        cells.read(response.result.len() + response.model.len() + others);
         Ok(response)
     }
 }
@@ -157,6 +170,12 @@ impl Structs {
             ultrathink,
             array: array.clone(),
         })
+    }
+
+    /// The columns of texts.
+    fn texts(&self) -> impl Iterator<Item = &Texts> {
+        let others = [&self.model, &self.status, &self.model_name, &self.reasoning_effort];
+        [&self.result].into_iter().chain(others.into_iter().flatten())
     }
 
     fn get(&self, row: usize) -> Result<Response<'_>, Stop> {

@@ -8,16 +8,19 @@ use super::texts::{Binaries, Text, Texts, read};
 use crate::cad::{self, Dialect};
 use crate::{gcf, json, shrink};
 
-/// Encodes each row, a JSON text, as GCF.
+/// Encodes each row, a JSON text, as GCF. Rows that share a text may become
+/// `max_expansion` bytes more than 64 times what they have in memory and 1 KiB for each.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is a [`gcf::Error`].
 pub fn gcf_from_json(
     column: &Column,
     encode: &gcf::EncodeOptions,
+    max_expansion: usize,
     options: RowOptions,
 ) -> Result<Column, Error> {
-    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+    let shape = Shape::Plain(Kind::Text);
+    map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
         let text = gcf::from_json(gcf_text(texts.get(row), cells)?, encode)?;
         Ok(cells.text(0, &text)?)
     })
@@ -61,16 +64,19 @@ fn gcf_text<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<&'a str, Sto
     }
 }
 
-/// Decodes each row, a compact CAD text, to JSON.
+/// Decodes each row, a compact CAD text, to JSON. Rows that share a text may become
+/// `max_expansion` bytes more than 64 times what they have in memory and 1 KiB for each.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is a [`cad::ParseError`].
 pub fn cad_from_compact(
     column: &Column,
     dialect: Dialect,
+    max_expansion: usize,
     options: RowOptions,
 ) -> Result<Column, Error> {
-    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+    let shape = Shape::Plain(Kind::Text);
+    map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
         let bytes = read(texts.get(row), cells)?.as_bytes();
         let document = cad::read_bytes(bytes, dialect).map_err(cad::Error::from)?;
         let text = cad::write_json(&document);
@@ -78,16 +84,19 @@ pub fn cad_from_compact(
     })
 }
 
-/// Encodes each row, a CAD document as JSON, as compact text.
+/// Encodes each row, a CAD document as JSON, as compact text. Rows that share a text may become
+/// `max_expansion` bytes more than 64 times what they have in memory and 1 KiB for each.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is a [`cad::Error`].
 pub fn cad_to_compact(
     column: &Column,
     write: CadWrite,
+    max_expansion: usize,
     options: RowOptions,
 ) -> Result<Column, Error> {
-    map(column, options, Shape::Plain(Kind::Text), |texts: &Texts, row, cells| {
+    let shape = Shape::Plain(Kind::Text);
+    map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
         let text = write.text(json_text(texts.get(row), cells)?)?;
         Ok(cells.text(0, &text)?)
     })
@@ -112,12 +121,18 @@ pub fn cad_from_binary(
     })
 }
 
-/// Encodes each row, a CAD document as JSON, in the binary form.
+/// Encodes each row, a CAD document as JSON, in the binary form. Rows that share a text may become
+/// `max_expansion` bytes more than 64 times what they have in memory and 1 KiB for each.
 ///
 /// # Errors
 /// [`Error`]; the failure of a row is a [`cad::Error`].
-pub fn cad_to_binary(column: &Column, options: RowOptions) -> Result<Column, Error> {
-    map(column, options, Shape::Plain(Kind::Bytes), |texts: &Texts, row, cells| {
+pub fn cad_to_binary(
+    column: &Column,
+    max_expansion: usize,
+    options: RowOptions,
+) -> Result<Column, Error> {
+    let shape = Shape::Plain(Kind::Bytes);
+    map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
         let document = cad::read_json_text(json_text(texts.get(row), cells)?)?;
         Ok(cells.binary(0, &cad::write_binary(&document).map_err(cad::Error::from)?)?)
     })

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire import arrow, gcf
+from compactwire import arrow, cad, gcf
 from tests.columns.producer import Column, texts
 from tests.package.test_interrupts import ctrl_c, is_finished
 
@@ -109,3 +109,51 @@ def test_ctrl_c_ends_the_joining_of_chunks() -> None:
     column = arrow.detect(Column(["RES|"], ["RES|"]))
     assert not is_finished(column.__arrow_c_array__)
     assert is_finished(column.__arrow_c_schema__)
+
+
+def dictionary(pa: Any, text: str, count: int) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))
+
+
+def views(pa: Any, text: str, count: int) -> Any:
+    view = len(text).to_bytes(4, "little") + text[:4].encode() + bytes(8)
+    buffers = [None, pa.py_buffer(view * count), pa.py_buffer(text.encode())]
+    return pa.Array.from_buffers(pa.string_view(), count, buffers)
+
+
+LONG = "a" * 200_000
+CUBES = cad.dumps(cad.from_compact("C 1 2 3\n" * 2_000))
+# A function, a text, and how many rows share it.
+SHARED: dict[str, tuple[Callable[..., arrow.Column], str, int]] = {
+    "encode": (partial(arrow.encode, format="dsl"), LONG, 300),
+    "encode to bytes": (partial(arrow.encode, format="verbose", output="bytes"), LONG, 300),
+    "gcf_from_json": (arrow.gcf_from_json, f'"{LONG}"', 300),
+    "cad_from_compact": (arrow.cad_from_compact, "C 1 2 3\n" * 2_000, 300),
+    "cad_to_compact": (arrow.cad_to_compact, CUBES, 3_000),
+    "cad_to_binary": (arrow.cad_to_binary, CUBES, 3_000),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("layout", [dictionary, views])
+def test_rows_that_share_a_text_are_bounded(name: str, layout: Callable[..., Any]) -> None:
+    pa = pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    call, text, count = SHARED[name]
+    few, many = layout(pa, text, 2), layout(pa, text, count)
+    assert len(call(few, max_expansion=0)) == 2
+    for errors in ("raise", "null"):
+        with pytest.raises(cw.OutputTooLarge, match="raise max_expansion") as caught:
+            call(many, max_expansion=100_000, errors=errors)
+        assert caught.value.row in range(count)
+        assert caught.value.limit == 100_000
+    assert len(call(layout(pa, text, 20))) == 20
+
+
+def test_every_text_of_a_response_counts_towards_the_bound() -> None:
+    pa = pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    models = dictionary(pa, LONG, 1_000)
+    table = pa.table({"result": ["x"] * 1_000, "model": models})
+    with pytest.raises(cw.OutputTooLarge):
+        arrow.encode(table, format="dsl", max_expansion=1_000_000)
+    names = pa.table({"result": ["x" * 500] * 1_000, "model": ["m" * 9_000] * 1_000})
+    assert len(arrow.encode(names, format="dsl", max_expansion=0)) == 1_000

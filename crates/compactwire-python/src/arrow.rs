@@ -263,6 +263,9 @@ fn call(
 ///     As in `compactwire.encode`.
 /// output : {"text", "bytes"}
 ///     Whether messages are those of `encode`, or of `encode_bytes`, which are a fifth smaller.
+/// max_expansion : int
+///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+///     have: rows can share a text.
 /// errors : {"raise", "null", "report"}
 ///     "raise" raises the exception of the first row that fails, as `compactwire.encode` would,
 ///     with the attribute `row`. "null" makes such rows null; the attribute `failed` of the
@@ -282,6 +285,8 @@ fn call(
 /// ------
 /// EncodeError
 ///     A row cannot be encoded; `field` names the field, `row` is its index from 0.
+/// OutputTooLarge
+///     The rows exceed `max_expansion`, whatever `errors` is.
 /// TypeError
 ///     The column has another type, or a struct has another field.
 /// CompactWireError
@@ -290,10 +295,11 @@ fn call(
 /// Source: Compact Protocol v2 sections 1 to 6, v4 sections 1 to 4.
 #[pyfunction]
 #[pyo3(text_signature = "(column, /, *, format='auto', protocol=4, msgpack_version=None, \
-                         dictionary=None, output='text', errors='raise', threads=None)")]
+                         dictionary=None, output='text', max_expansion=268435456, \
+                         errors='raise', threads=None)")]
 #[pyo3(signature = (
     column, /, *, format = "auto", protocol = None, msgpack_version = None, dictionary = None,
-    output = "text", errors = "raise", threads = None,
+    output = "text", max_expansion = 268_435_456, errors = "raise", threads = None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "the options of the function")]
 fn encode<'py>(
@@ -303,6 +309,7 @@ fn encode<'py>(
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
     #[pyo3(from_py_with = args::word)] output: &str,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'py, PyAny>>,
 ) -> Result<Column> {
@@ -310,7 +317,7 @@ fn encode<'py>(
     let output = one_of("output", output, [("text", Output::Text), ("bytes", Output::Bytes)])?;
     let layout = msgpack_version.map(args::layout).transpose()?;
     let encode = EncodeOptions { layout, ..encode_options(format, protocol, dictionary)? };
-    call(column, |column| core::encode(column, output, &encode, options))
+    call(column, |column| core::encode(column, output, &encode, max_expansion, options))
 }
 
 /// Decode each row of a column of messages.
@@ -506,6 +513,9 @@ fn count_tokens(
 ///     JSON texts.
 /// flatten, constant_columns, max_depth
 ///     As in `compactwire.gcf.from_json`.
+/// max_expansion : int
+///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+///     have: rows can share a text.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -518,18 +528,21 @@ fn count_tokens(
 /// ------
 /// GcfError
 ///     As `compactwire.gcf.from_json`, with the attribute `row`.
+/// OutputTooLarge
+///     The rows exceed `max_expansion`, whatever `errors` is.
 ///
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, flatten = true, constant_columns = false, max_depth = 128, errors = "raise",
-    threads = None,
+    column, /, *, flatten = true, constant_columns = false, max_depth = 128,
+    max_expansion = 268_435_456, errors = "raise", threads = None,
 ))]
 fn gcf_from_json(
     column: &Bound<'_, PyAny>,
     flatten: bool,
     constant_columns: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
@@ -537,7 +550,7 @@ fn gcf_from_json(
     let limits = limits(max_depth, Limits::EXPANSION)?;
     let encode =
         gcf::EncodeOptions { flatten, constant_columns, limits, ..gcf::EncodeOptions::default() };
-    call(column, |column| core::gcf_from_json(column, &encode, options))
+    call(column, |column| core::gcf_from_json(column, &encode, max_expansion, options))
 }
 
 /// Decode each row of a column of GCF texts to JSON.
@@ -656,6 +669,9 @@ fn data_type(schema: &Bound<'_, PyAny>) -> Result<core::DataType> {
 ///     Compact CAD texts.
 /// dialect : {"auto", "0.1", "0.2"}
 ///     As in `compactwire.cad.from_compact`.
+/// max_expansion : int
+///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+///     have: rows can share a text.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -668,20 +684,25 @@ fn data_type(schema: &Bound<'_, PyAny>) -> Result<core::DataType> {
 /// ------
 /// CompactParseError
 ///     As `compactwire.cad.from_compact`, with the attribute `row`.
+/// OutputTooLarge
+///     The rows exceed `max_expansion`, whatever `errors` is.
 ///
 /// Source: CAD IR "Format Specification".
 #[pyfunction]
-#[pyo3(signature = (column, /, *, dialect = "auto", errors = "raise", threads = None))]
+#[pyo3(signature = (
+    column, /, *, dialect = "auto", max_expansion = 268_435_456, errors = "raise", threads = None,
+))]
 fn cad_from_compact(
     column: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
     let choices = [("auto", Dialect::Auto), ("0.1", Dialect::V0_1), ("0.2", Dialect::V0_2)];
     let dialect = one_of("dialect", dialect, choices)?;
-    call(column, |column| core::cad_from_compact(column, dialect, options))
+    call(column, |column| core::cad_from_compact(column, dialect, max_expansion, options))
 }
 
 /// Encode each row of a column of CAD documents as compact text.
@@ -696,6 +717,9 @@ fn cad_from_compact(
 ///     As in `compactwire.cad.to_compact`, for dialect 0.1.
 /// unknown : {"error", "keep"}
 ///     As in `compactwire.cad.to_compact`, for dialect 0.2.
+/// max_expansion : int
+///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+///     have: rows can share a text.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -708,12 +732,14 @@ fn cad_from_compact(
 /// ------
 /// DocumentError
 ///     As `compactwire.cad.to_compact`, with the attribute `row`.
+/// OutputTooLarge
+///     The rows exceed `max_expansion`, whatever `errors` is.
 ///
 /// Source: CAD IR "Rust Implementation".
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, dialect = "0.1", names = true, lossy = false, unknown = "error", errors = "raise",
-    threads = None,
+    column, /, *, dialect = "0.1", names = true, lossy = false, unknown = "error",
+    max_expansion = 268_435_456, errors = "raise", threads = None,
 ))]
 fn cad_to_compact(
     column: &Bound<'_, PyAny>,
@@ -721,6 +747,7 @@ fn cad_to_compact(
     names: bool,
     lossy: bool,
     #[pyo3(from_py_with = args::word)] unknown: &str,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
@@ -735,7 +762,7 @@ fn cad_to_compact(
         let message = "unknown=\"keep\" needs dialect 0.2 without lossy=True";
         return Err(invalid_option("unknown", message).into());
     }
-    call(column, |column| core::cad_to_compact(column, write, options))
+    call(column, |column| core::cad_to_compact(column, write, max_expansion, options))
 }
 
 /// Decode each row of a column of CAD documents in the binary form to JSON text.
@@ -784,6 +811,9 @@ fn cad_from_binary(
 /// ----------
 /// column : Arrow column
 ///     Documents as JSON texts.
+/// max_expansion : int
+///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+///     have: rows can share a text.
 /// errors, threads
 ///     As in `encode`.
 ///
@@ -796,15 +826,20 @@ fn cad_from_binary(
 /// ------
 /// DocumentError
 ///     As `compactwire.cad.to_binary`, with the attribute `row`.
+/// OutputTooLarge
+///     The rows exceed `max_expansion`, whatever `errors` is.
 ///
 /// Source: CAD IR "Future Enhancements".
 #[pyfunction]
-#[pyo3(signature = (column, /, *, errors = "raise", threads = None))]
+#[pyo3(signature = (
+    column, /, *, max_expansion = 268_435_456, errors = "raise", threads = None,
+))]
 fn cad_to_binary(
     column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::word)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    call(column, |column| core::cad_to_binary(column, options))
+    call(column, |column| core::cad_to_binary(column, max_expansion, options))
 }

@@ -96,6 +96,9 @@ def encode(
         As in `compactwire.encode`.
     output : {"text", "bytes"}
         Whether messages are those of `encode`, or of `encode_bytes`, which are a fifth smaller.
+    max_expansion : int
+        How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+        have: rows can share a text.
     errors : {"raise", "null", "report"}
         "raise" raises the exception of the first row that fails, as `compactwire.encode` would,
         with the attribute `row`. "null" makes such rows null; the attribute `failed` of the
@@ -115,6 +118,8 @@ def encode(
     ------
     EncodeError
         A row cannot be encoded; `field` names the field, `row` is its index from 0.
+    OutputTooLarge
+        The rows exceed `max_expansion`, whatever `errors` is.
     TypeError
         The column has another type, or a struct has another field.
     CompactWireError
@@ -274,6 +279,9 @@ def gcf_from_json(
         JSON texts.
     flatten, constant_columns, max_depth
         As in `compactwire.gcf.from_json`.
+    max_expansion : int
+        How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+        have: rows can share a text.
     errors, threads
         As in `encode`.
 
@@ -286,6 +294,8 @@ def gcf_from_json(
     ------
     GcfError
         As `compactwire.gcf.from_json`, with the attribute `row`.
+    OutputTooLarge
+        The rows exceed `max_expansion`, whatever `errors` is.
 
     Source: GCF 3.6 sections 2 to 7.
     """
@@ -384,6 +394,9 @@ def cad_from_compact(
         Compact CAD texts.
     dialect : {"auto", "0.1", "0.2"}
         As in `compactwire.cad.from_compact`.
+    max_expansion : int
+        How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+        have: rows can share a text.
     errors, threads
         As in `encode`.
 
@@ -396,6 +409,8 @@ def cad_from_compact(
     ------
     CompactParseError
         As `compactwire.cad.from_compact`, with the attribute `row`.
+    OutputTooLarge
+        The rows exceed `max_expansion`, whatever `errors` is.
 
     Source: CAD IR "Format Specification".
     """
@@ -423,6 +438,9 @@ def cad_to_compact(
         As in `compactwire.cad.to_compact`, for dialect 0.1.
     unknown : {"error", "keep"}
         As in `compactwire.cad.to_compact`, for dialect 0.2.
+    max_expansion : int
+        How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+        have: rows can share a text.
     errors, threads
         As in `encode`.
 
@@ -435,6 +453,8 @@ def cad_to_compact(
     ------
     DocumentError
         As `compactwire.cad.to_compact`, with the attribute `row`.
+    OutputTooLarge
+        The rows exceed `max_expansion`, whatever `errors` is.
 
     Source: CAD IR "Rust Implementation".
     """
@@ -483,6 +503,9 @@ def cad_to_binary(
     ----------
     column : Arrow column
         Documents as JSON texts.
+    max_expansion : int
+        How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
+        have: rows can share a text.
     errors, threads
         As in `encode`.
 
@@ -495,6 +518,8 @@ def cad_to_binary(
     ------
     DocumentError
         As `compactwire.cad.to_binary`, with the attribute `row`.
+    OutputTooLarge
+        The rows exceed `max_expansion`, whatever `errors` is.
 
     Source: CAD IR "Future Enhancements".
     """
