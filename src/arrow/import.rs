@@ -8,7 +8,7 @@
 
 use super::error::Error;
 use crate::excerpt::excerpt;
-use crate::interrupt::poll;
+use crate::interrupt::{poll, run_apart};
 use crate::memory;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -231,13 +231,37 @@ pub(super) fn array(mut array: FFI_ArrowArray, data_type: &DataType) -> Result<A
 /// Validates the content of an array and its children. Unlike `validate_full`, it accepts an index of a
 /// dictionary without values: the row is null by its struct or list.
 fn validate(data: &ArrayData) -> Result<(), ArrowError> {
-    data.validate()?;
+    // This includes the children. With a call for each of them, the time would grow with the square of the depth.
+    whole(data, ArrayData::validate)?;
+    validate_content(data)
+}
+
+fn validate_content(data: &ArrayData) -> Result<(), ArrowError> {
     data.validate_nulls()?;
     let is_dictionary = matches!(data.data_type(), DataType::Dictionary(..));
     if !(is_dictionary && data.child_data()[0].is_empty()) {
         validate_values(data)?;
     }
-    data.child_data().iter().try_for_each(validate)
+    data.child_data().iter().try_for_each(validate_content)
+}
+
+/// Runs a check that cannot be done in parts: while it reads many rows, on another thread, so that the call can
+/// be stopped.
+fn whole(
+    data: &ArrayData,
+    check: fn(&ArrayData) -> Result<(), ArrowError>,
+) -> Result<(), ArrowError> {
+    if rows_to_read(data) < PART_ROWS { check(data) } else { run_apart(data.clone(), check) }
+}
+
+/// The rows of arrays and children whose types are checked as a whole, row by row.
+fn rows_to_read(data: &ArrayData) -> usize {
+    let rows = match data.data_type() {
+        DataType::ListView(_) | DataType::LargeListView(_) | DataType::Union(..) => data.len(),
+        DataType::RunEndEncoded(..) => data.child_data().first().map_or(0, ArrayData::len),
+        _ => 0,
+    };
+    data.child_data().iter().map(rows_to_read).fold(rows, usize::saturating_add)
 }
 
 /// Validates the values of an array without its children, in parts, so that the call can be stopped between them.
@@ -247,7 +271,7 @@ fn validate_values(data: &ArrayData) -> Result<(), ArrowError> {
         poll();
         let end = part_end(data, start);
         if start == 0 && end == data.len() {
-            return data.validate_values();
+            return whole(data, ArrayData::validate_values);
         }
         data.slice(start, end - start).validate_values().map_err(|error| {
             ArrowError::InvalidArgumentError(format!("{error}, in the rows from {start} on"))
@@ -492,7 +516,9 @@ fn check_views(array: &RawArray, rows: i64) -> Result<(), &'static str> {
 mod tests {
     use super::*;
     use crate::interrupt;
-    use arrow_array::{Array, LargeStringArray, StringArray, StringViewArray};
+    use arrow_array::{
+        Array, Int32Array, LargeStringArray, NullArray, RunArray, StringArray, StringViewArray,
+    };
     use std::cell::Cell;
 
     thread_local! {
@@ -517,6 +543,34 @@ mod tests {
         assert_eq!(polls(&LargeStringArray::from(vec![&*text; 20])), 10);
         assert_eq!(polls(&StringViewArray::from(vec![&*text; 20])), 10);
         assert_eq!(polls(&StringViewArray::from(vec![&*text.repeat(9); 20])), 20);
+    }
+
+    /// List views of one row each, nested so deep.
+    fn views(rows: usize, depth: usize) -> ArrayData {
+        let zeros = vec![0_i32; rows];
+        (0..depth).fold(NullArray::new(rows).to_data(), |child, _| {
+            let field = Field::new("item", child.data_type().clone(), true);
+            let data = ArrayData::builder(DataType::ListView(Arc::new(field)))
+                .len(rows)
+                .add_buffer(zeros.clone().into())
+                .add_buffer(zeros.clone().into())
+                .add_child_data(child);
+            // SAFETY: every list is empty.
+            unsafe { data.build_unchecked() }
+        })
+    }
+
+    fn run_ends(runs: usize) -> ArrayData {
+        let ends = Int32Array::from_iter_values(1..=i32::try_from(runs).unwrap());
+        RunArray::try_new(&ends, &NullArray::new(runs)).unwrap().to_data()
+    }
+
+    #[test]
+    fn a_check_of_many_rows_that_has_no_parts_polls_beside_it() {
+        let polls = |data: ArrayData| polls(&*make_array(data));
+        assert!(polls(views(PART_ROWS, 1)) > polls(views(PART_ROWS - 1, 1)));
+        assert!(polls(views(PART_ROWS / 4, 4)) > polls(views(PART_ROWS / 4, 3)) + 1);
+        assert!(polls(run_ends(PART_ROWS)) > polls(run_ends(PART_ROWS - 1)) + 1);
     }
 
     #[test]
