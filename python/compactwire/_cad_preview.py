@@ -21,7 +21,7 @@ from ._cad_bounds import (
     without_specks,
     xyz,
 )
-from ._texts import check_path
+from ._texts import check_path, check_type
 from .errors import CompactWireError, OptionError
 
 TYPE_CHECKING = False
@@ -100,6 +100,8 @@ def preview(
     """
     if kind not in ("png", "svg"):
         raise OptionError(f"kind must be 'png' or 'svg', not {reprlib.repr(kind)}", option="kind")
+    check_type("width", width, int)
+    check_type("height", height, int)
     if not (width > 0 and height > 0 and width * height <= _MAX_PIXELS):
         raise CompactWireError(
             f"width and height: {width} x {height} pixels; expected 1 to {_MAX_PIXELS} in all"

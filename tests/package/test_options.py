@@ -131,7 +131,12 @@ NUMBERS: dict[str, Call] = {
     **of_columns("protocol", arrow.encode),
     **of_columns("max_size", arrow.decode, arrow.inspect),
     **of_columns("max_depth", arrow.gcf_from_json, arrow.gcf_to_json),
-    **of_columns("max_expansion", arrow.decode, arrow.gcf_to_json, arrow.cad_from_binary),
+    **of_columns(
+        "max_expansion",
+        *(arrow.encode, arrow.decode, arrow.gcf_from_json, arrow.gcf_to_json),
+        *(arrow.cad_from_compact, arrow.cad_to_compact, arrow.cad_from_binary),
+        arrow.cad_to_binary,
+    ),
     "arrow.gcf_loads max_depth": lambda n: arrow.gcf_loads(TEXT, max_depth=n),
     "arrow.gcf_loads max_expansion": lambda n: arrow.gcf_loads(TEXT, max_expansion=n),
     "DeltaStream.__new__ max_size": lambda n: cw.DeltaStream("a", max_size=n),
@@ -215,6 +220,12 @@ NUMBERS: dict[str, Call] = {
     "compare seconds": lambda n: analysis.compare([1], seconds=n),
     "recommend seconds": lambda n: analysis.recommend([1], purpose="latency", seconds=n),
     "read_corpus limit": lambda n: analysis.read_corpus(PACKAGE / "schemas", limit=n),
+}
+# Options that are fractions, and functions whose result is a number.
+FRACTIONS = {
+    *("compare price", "compare seconds", "recommend seconds", "report price"),
+    *("measure token_fraction", "preview azimuth", "preview elevation", "shrink min_saving"),
+    *("shrink_messages min_saving", "shrink tokenizer", "shrink_messages tokenizer"),
 }
 # Other input that is not allowed.
 INPUT: dict[str, Callable[[], object]] = {
@@ -310,8 +321,17 @@ def test_a_number_below_the_range_is_an_error(option: str) -> None:
         with pytest.raises(cw.CompactWireError) as caught:
             NUMBERS[option](number)
         assert re.search(rf"\b{name}\b", str(caught.value)), str(caught.value)
-    with pytest.raises((TypeError, AttributeError)):
+    with pytest.raises(TypeError):
         NUMBERS[option]("1")
+
+
+@pytest.mark.parametrize("option", NUMBERS)
+def test_a_bool_is_not_a_number(option: str) -> None:
+    if option not in FRACTIONS:
+        with pytest.raises((TypeError, cw.OptionError)) as caught:
+            NUMBERS[option](True)
+        name = {"limits": "max_depth"}.get(option.split()[-1], option.split()[-1])
+        assert name in str(caught.value)
 
 
 @pytest.mark.parametrize("name", INPUT)

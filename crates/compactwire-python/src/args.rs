@@ -502,29 +502,37 @@ pub(super) fn boolean(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
     Ok(on.is_true())
 }
 
-/// An integer, for `#[pyo3(from_py_with = clamped)]`; one beyond 64 bits counts as the nearest.
-pub(super) fn clamped(value: &Bound<'_, PyAny>) -> PyResult<i64> {
-    match value.extract::<i64>() {
+/// An integer but not a `bool`; one beyond 64 bits counts as the nearest.
+pub(super) fn clamped(value: &Bound<'_, PyAny>, option: &str) -> PyResult<i64> {
+    match integer(value) {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
             Ok(if value.lt(0)? { i64::MIN } else { i64::MAX })
         }
-        result => result,
+        result => result.map_err(|error| not_int(value, option, error)),
     }
+}
+
+/// A 64-bit integer; True and False are a mistake where a number is wanted.
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("expected an int, not bool"));
+    }
+    value.extract()
 }
 
 /// `max_depth=`. The caller checks the range.
 pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let depth = clamped(value).map_err(|error| not_int(value, "max_depth", error))?;
-    Ok(usize::try_from(depth).unwrap_or(0))
+    Ok(usize::try_from(clamped(value, "max_depth")?).unwrap_or(0))
 }
 
 /// `error`, which `value` raised as an int; if it is none, an error that names the option.
 #[cold]
 fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
-    match value.hasattr("__index__") {
-        Ok(false) => wrong_type(value, option, "an int"),
-        _ => error,
+    let is_bool = value.is_instance_of::<PyBool>();
+    if is_bool || matches!(value.hasattr("__index__"), Ok(false)) {
+        return wrong_type(value, option, "an int");
     }
+    error
 }
 
 #[cold]
@@ -575,7 +583,7 @@ fn size(value: &Bound<'_, PyAny>, option: &str) -> PyResult<usize> {
         let found = excerpt(&value.str().map_or_else(|_| String::new(), |text| text.to_string()));
         invalid_option(option, &format!("{option} must be 0 or more, not {found}"))
     };
-    match value.extract::<i64>() {
+    match integer(value) {
         Ok(size) if size < 0 => Err(negative()),
         Ok(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
         Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => {
