@@ -220,9 +220,12 @@ def test_train_makes_the_dictionary_of_a_merged_sample(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert train(capsys, out, lake, "--column", "text", "--held-out", "--sample", 30_000)[0] == 0
+    code, err = train(capsys, out, lake, "--column", "text", "--held-out", "--sample", 30_000)
+    assert code == 0
+    told = " (a sample with seed 0 and max_bytes 30000, without the held-out texts)\n"
+    assert err.endswith(told)
     limit = {"max_bytes": 30_000}
-    parts = [analysis.sample(pa.array(TEXTS[n::5]), 900, **limit) for n in range(5)]
+    parts = [analysis.sample(pa.array(TEXTS[n::5]), 900, seed=0, **limit) for n in range(5)]
     texts = analysis.merge_samples(parts, 900, **limit)["text"].to_pylist()
     made = cw.Dictionary.train(texts, size=2000, time=0)
     assert out.read_bytes() == made.to_bytes()
@@ -276,6 +279,7 @@ def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
     assert code == 0
     line = "compactwire: rows that cannot be read are left out: JSONDecodeError: 1, TypeError: 1\n"
     assert err.startswith(line)
+    assert err.endswith(" samples (a sample with seed 0 and max_bytes 50000)\n")
 
 
 @pytest.mark.parametrize(

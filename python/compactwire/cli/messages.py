@@ -215,6 +215,10 @@ def _run_train(args: argparse.Namespace) -> int:
     write_bytes(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
     facts = f"dictionary {dictionary.id}, {size}, {samples}"
+    if sampled:
+        # Its file has no place for them.
+        left_out = ", without the held-out texts" if args.held_out else ""
+        facts += f" (a sample with seed 0 and max_bytes {_sample_size(args)}{left_out})"
     tell(f"{args.output}: {facts}")
     return OK
 
@@ -222,8 +226,12 @@ def _run_train(args: argparse.Namespace) -> int:
 def _sample(args: argparse.Namespace) -> list[str]:
     from ._training import sampled
 
-    limit = _SAMPLE_SIZES * args.size if args.sample is None else args.sample
-    return sampled(args.paths, args.column, limit, hold_out=args.held_out)
+    return sampled(args.paths, args.column, _sample_size(args), hold_out=args.held_out)
+
+
+def _sample_size(args: argparse.Namespace) -> int:
+    size: int = _SAMPLE_SIZES * args.size if args.sample is None else args.sample
+    return size
 
 
 def _verified(dictionary: cw.Dictionary, args: argparse.Namespace) -> bool:
