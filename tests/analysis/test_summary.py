@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import compactwire as cw
 from compactwire import analysis
 from compactwire.analysis.extra import need
 from compactwire.analysis.summary import bin_of, edge_of
@@ -134,3 +135,21 @@ def test_a_table_or_value_that_is_no_summary_is_an_error() -> None:
         analysis.merge(no_tables)
     with pytest.raises(TypeError, match="merge takes a list of tables"):
         analysis.merge(analysis.merge([]))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([None, 1], "the column 'count' has nulls"),
+        ([0.5, 1.0], r"other values than those of summarize\(\)"),
+        (["many", "1"], r"other values than those of summarize\(\)"),
+        ([[1], [2]], r"other values than those of summarize\(\)"),
+    ],
+    ids=str,
+)
+def test_counts_that_are_no_whole_numbers_are_an_error(values: list[Any], message: str) -> None:
+    columns = {"format": ["gcf"] * 2, "what": ["bytes"] * 2, "bin": [0, 1], "total": [1, 2]}
+    summary = pa.table({**columns, "count": values})
+    for call in (analysis.report, lambda one: analysis.merge([one])):
+        with pytest.raises(cw.CompactWireError, match=message):
+            call(summary)

@@ -112,7 +112,7 @@ def merge(tables: Iterable[pa.Table], /) -> pa.Table:
     found = _schema().empty_table()
     rest = iter(tables)
     while some := list(itertools.islice(rest, _AT_ONCE)):
-        given = [_table(one, _schema().names, "summarize").cast(_schema()) for one in some]
+        given = [_summary(one) for one in some]
         found = _summed(pa.concat_tables([found, *given]))
     return found
 
@@ -150,9 +150,8 @@ def report(summary: pa.Table, /, *, price: float | None = None) -> pd.DataFrame:
     """
     pandas = need("pandas", "pandas")
     per_token = None if price is None else checked_price(price) / 1e6
-    table = _table(summary, _schema().names, "summarize")
     found: dict[str, dict[str, dict[int, tuple[int, int]]]] = {}
-    for row in merge([table]).to_pylist():
+    for row in merge([summary]).to_pylist():
         bins = found.setdefault(row["format"], {}).setdefault(row["what"], {})
         bins[row["bin"]] = (row["count"], row["total"])
     lines = [_line(name, found[name], per_token) for name in sorted(found, key=_place)]
@@ -172,6 +171,19 @@ def _table(table: Any, names: list[str], maker: str) -> pa.Table:
             message = f"the table has no column {name!r}: pass the result of {maker}()"
             raise CompactWireError(message)
     return found.select(names)
+
+
+def _summary(table: Any) -> pa.Table:
+    """Return a summary with the types of `_schema`, which an engine may have changed."""
+    found = _table(table, _schema().names, "summarize")
+    for name in found.column_names:
+        if found[name].null_count:
+            raise CompactWireError(f"the column {name!r} has nulls; summarize() makes none")
+    try:
+        return found.cast(_schema())
+    except need("pyarrow", "pyarrow").ArrowException as error:
+        message = f"the table has other values than those of summarize(): {error}"
+        raise CompactWireError(message) from error
 
 
 def _schema() -> pa.Schema:
@@ -238,6 +250,7 @@ def _part(
     table: Any, what: Any, values: Any = None, *, binned: bool = False, summed: bool = True
 ) -> Any:
     pa = need("pyarrow", "pyarrow")
+    compute = need("pyarrow.compute", "pyarrow")
     rows = table.num_rows
     names = pa.repeat(pa.scalar(what), rows) if isinstance(what, str) else what
     zeros = pa.repeat(pa.scalar(0, pa.int64()), rows)
@@ -247,7 +260,7 @@ def _part(
         "what": names,
         "bin": bins,
         "count": pa.repeat(pa.scalar(1, pa.int64()), rows),
-        "total": zeros if values is None or not summed else values,
+        "total": compute.fill_null(values, 0) if summed and values is not None else zeros,
     }
     return pa.table(columns).cast(_schema())
 
