@@ -283,11 +283,33 @@ def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
 
 
 @pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("a.Parquet", [], "--sample or --held-out reads the rows of a Parquet file"),
+        ("a.csv", ["--sample", 9000], ".jsonl, .ndjson, .parquet, .json or a text file"),
+    ],
+)
+def test_a_file_that_train_cannot_read_is_an_error_that_says_what_to_do(
+    name: str,
+    options: list[object],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = tmp_path / name
+    data.write_bytes(b"PAR1")
+    code, err = train(capsys, tmp_path / "out", data, *options)
+    assert code == 1
+    assert err.endswith(f"{message}\n")
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--column", "text"], "--column needs --sample or --held-out"),
         (["--always-save"], "--always-save needs --held-out"),
         (["--column", "text", "--sample", 9000, "--always-save"], "--always-save needs --held-out"),
+        (["--sample", 0], "--sample must be 1 or more, not 0"),
     ],
 )
 def test_an_option_without_the_one_that_it_needs_is_an_error(

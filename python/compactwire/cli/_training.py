@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import compactwire as cw
+from compactwire import CompactWireError
 
 from ._shell import tell
 
@@ -44,8 +45,10 @@ def sampled(
         batches = _counted(_batches(paths, column))
         table = sample(batches, _UNLIMITED, max_bytes=max_bytes, hold_out=hold_out)
         texts: list[str] = table["text"].to_pylist()
-    except ImportError as error:
-        raise ValueError(str(error)) from error
+    except (ImportError, CompactWireError) as error:
+        # `kind` is no option of the command.
+        message = str(error).removesuffix("; with kind='text', it is one text")
+        raise ValueError(message) from error
     return texts
 
 

@@ -197,6 +197,8 @@ def _run_train(args: argparse.Namespace) -> int:
     sampled = args.held_out or args.sample is not None
     if args.column is not None and not sampled:
         raise ValueError("--column needs --sample or --held-out")
+    if args.sample == 0:
+        raise ValueError("--sample must be 1 or more, not 0")
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
     texts = _sample(args) if sampled else list(_samples(args.paths, args.max_input))
@@ -255,6 +257,8 @@ def _verified(dictionary: cw.Dictionary, args: argparse.Namespace) -> bool:
 def _samples(paths: Iterable[str], limit: int) -> Iterator[str]:
     """Read the samples, which together have at most `limit` bytes."""
     for path in _files(paths):
+        if path.suffix.lower() == ".parquet":
+            raise ValueError(f"{path}: --sample or --held-out reads the rows of a Parquet file")
         text = read_text(str(path), limit)
         limit -= len(text.encode())
         yield text
