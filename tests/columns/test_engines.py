@@ -148,3 +148,20 @@ def test_group_by_of_an_engine_merges_as_merge_does() -> None:
     for found in (by_sql.to_pylist(), by_frame.to_dicts(), by_pandas.to_dict("records")):
         assert found == expected.to_pylist()
     assert analysis.merge([by_frame]).equals(expected)
+
+
+def test_rows_that_a_lazy_frame_would_make_are_an_error_that_says_so() -> None:
+    frame = pandas.DataFrame({"text": ["a"]})
+    dask = needed("dask.dataframe").from_pandas(frame, npartitions=1)
+    lazy = pl.LazyFrame({"text": ["a"]})
+    calls: list[tuple[Any, str]] = [
+        (dask, "compute"),
+        (dask["text"], "compute"),
+        (lazy, "collect"),
+    ]
+    for source, call in calls:
+        message = rf"a lazy {type(source).__name__} .* its {call}\(\)"
+        with pytest.raises(TypeError, match=message):
+            analysis.measure(source, tokenizer=None)
+        with pytest.raises(TypeError, match=message):
+            analysis.compare(source, seconds=0)

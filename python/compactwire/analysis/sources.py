@@ -145,6 +145,7 @@ def rows_of(source: Any, reading: Reading) -> Iterator[Rows]:
             for found, _ in read_file(path, reading):
                 yield found
         return
+    _check_in_memory(source)
     columns = to_arrow(source)
     if columns is not None:
         yield from _of_arrow(columns, _kind_of_batch(source), reading)
@@ -200,6 +201,7 @@ def opened(value: Any) -> Any:
         if columns is not None and is_text(columns.type):
             return [text for text in columns.to_pylist() if text is not None]
         return gcf.loads(gcf.dumps(value))
+    _check_in_memory(value)
     return value
 
 
@@ -230,6 +232,18 @@ def _check_no_path(text: object, *, folders: bool = False) -> None:
 
 
 # Arrow --------------------------------------------------------------------------------------------
+
+
+def _check_in_memory(source: Any) -> None:
+    """Refuse a lazy frame or column: some of them are iterables of the names of their columns."""
+    if hasattr(source, "__arrow_c_stream__"):
+        return
+    for mark, call in (("__dask_graph__", "compute"), ("collect_schema", "collect")):
+        if hasattr(source, mark):
+            raise TypeError(
+                f"the rows of a lazy {type(source).__name__} are not in memory: pass the result of"
+                f" its {call}(), or measure each partition and merge the summaries"
+            )
 
 
 def to_arrow(source: Any) -> pa.ChunkedArray | None:
