@@ -254,13 +254,13 @@ impl DeltaStream {
         content: &str,
         make: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, E> {
-        let made = make(&encode(&self.content, content)?)?;
+        let result = make(&encode(&self.content, content)?)?;
         if content.starts_with(&*self.content) {
             self.content.push_str(&content[self.content.len()..]);
         } else {
             content.clone_into(&mut self.content);
         }
-        Ok(made)
+        Ok(result)
     }
 
     /// Applies a delta of the other end and returns the new content.
@@ -293,11 +293,11 @@ impl DeltaStream {
         let replaced = self.content[range.clone()].to_owned();
         let start = range.start;
         self.content.replace_range(range, &edit.text);
-        let made = make(&self.content);
-        if made.is_err() {
+        let result = make(&self.content);
+        if result.is_err() {
             self.content.replace_range(start..start + edit.text.len(), &replaced);
         }
-        made
+        result
     }
 }
 

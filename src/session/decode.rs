@@ -151,14 +151,14 @@ impl Session {
             DecodeError::Compact { frame: None, error }
         })?;
 
-        let made = make(Request {
+        let result = make(Request {
             tools: used.iter().map(|tool| Arc::clone(&tool.content)).collect(),
             system: system.as_ref().map(|prompt| Arc::clone(&prompt.content)),
             args: request.args.to_owned(),
             context: next.as_ref().map(|next| next.text(&self.received.context)),
         });
-        if made.is_err() {
-            return Ok(made);
+        if result.is_err() {
+            return Ok(result);
         }
         self.received.tools = tools;
         self.received.prompts = prompts;
@@ -168,7 +168,7 @@ impl Session {
         self.stats
             .received(bytes, plain_len(&tools_len, system_len, request.args.len(), context_len));
         self.received.context.commit(next);
-        Ok(made)
+        Ok(result)
     }
 
     /// Resolves all references of a request whose other frames are `before`.

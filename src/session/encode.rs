@@ -74,9 +74,9 @@ impl Session {
     ) -> Result<T, E> {
         let plan = self.plan(request, style, true)?;
         let bytes = plan.frames.iter().map(String::len).sum();
-        let made = make(&plan.frames)?;
+        let result = make(&plan.frames)?;
         self.commit(plan, bytes, None);
-        Ok(made)
+        Ok(result)
     }
 
     /// Encodes a request as one compressed text for programs (v4 section 11).
@@ -147,9 +147,9 @@ impl Session {
             pack::pack_against(&plan.frames, plan.check.as_deref(), base, self.limits.max_size)?
         };
         let bytes = packed.size();
-        let made = make(packed)?;
+        let result = make(packed)?;
         self.commit(plan, bytes, Some(history));
-        Ok(made)
+        Ok(result)
     }
 
     /// Plans a request. `shows_check` says whether its frame contains the check; the header of a packed

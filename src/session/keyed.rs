@@ -94,9 +94,9 @@ impl Session {
             let end = text.find('\n').unwrap_or(text.len());
             text.insert_str(end, &format!(" shape={}", shape(&set)));
         }
-        let made = make(text)?;
+        let result = make(text)?;
         self.sent.sets.keep(set, self.limits.max_size);
-        Ok(made)
+        Ok(result)
     }
 
     /// Decodes a text of the peer's [`Session::encode_keyed`].

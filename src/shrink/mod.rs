@@ -29,6 +29,7 @@ use std::borrow::Cow;
 use std::collections::TryReserveError;
 
 /// The options of [`shrink`].
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Whether JSON without white space is a candidate.

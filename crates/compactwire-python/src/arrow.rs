@@ -737,6 +737,7 @@ fn cad_from_compact(
 ///
 /// Source: CAD IR "Rust Implementation".
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "options")]
 #[pyo3(signature = (
     column, /, *, dialect = "0.1", names = true, lossy = false, unknown = "error",
     max_expansion = 268_435_456, errors = "raise", threads = None,

@@ -166,10 +166,10 @@ impl Producer {
             }
         };
         let bytes = if answer.is_full { 0 } else { bytes };
-        let made = make(answer)?;
+        let result = make(answer)?;
         self.turn = turn;
         self.bytes = bytes;
         self.last = set;
-        Ok(made)
+        Ok(result)
     }
 }

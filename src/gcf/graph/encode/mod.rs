@@ -118,14 +118,14 @@ pub fn encode_in_with<T, E: From<Error>>(
     let order = sorted_symbols(payload, options)?;
     let Some(plan) = sent.plan(&payload.symbols, &order, now) else {
         let text = write_without_session(payload, payload.resolved(), options, &order)?;
-        let made = make(text)?;
+        let result = make(text)?;
         sent.start_over();
-        return Ok(made);
+        return Ok(result);
     };
     let text = write_payload(payload, payload.resolved(), options, &order, &plan, true)?;
-    let made = make(text)?;
+    let result = make(text)?;
     sent.commit(&payload.symbols, &plan, now);
-    Ok(made)
+    Ok(result)
 }
 
 #[cfg(test)]
