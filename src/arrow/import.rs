@@ -157,7 +157,11 @@ pub(super) fn parsed(schema: &FFI_ArrowSchema) -> Result<Field> {
     // SAFETY: the layout is that of the interface.
     check_schema(unsafe { &*std::ptr::from_ref(schema).cast() }, 0)?;
     Field::try_from(schema).map_err(|error| {
-        let text = excerpt(&error.to_string());
+        let text = match error {
+            // Its prefix would leave no room for the name of the type.
+            ArrowError::CDataInterface(text) => excerpt(&text),
+            other => excerpt(&other.to_string()),
+        };
         invalid(format!("the type cannot be read, cast the column: {text}"))
     })
 }
@@ -534,6 +538,12 @@ mod tests {
         POLLS.set(0);
         assert!(interrupt::run(count, || validate(&array.to_data())).unwrap().is_ok());
         POLLS.get()
+    }
+
+    #[test]
+    fn the_error_for_an_unknown_type_names_it() {
+        let schema = FFI_ArrowSchema::try_new("_pli128", Vec::new(), None).unwrap();
+        assert!(parsed(&schema).unwrap_err().to_string().contains("_pli128"));
     }
 
     #[test]

@@ -652,7 +652,9 @@ fn data_type(schema: &Bound<'_, PyAny>) -> Result<core::DataType> {
     let method = intern!(schema.py(), "__arrow_c_schema__");
     if !has_method(schema, method)? {
         let found = class_name(&schema.get_type());
-        let message = format!("schema must be an object with __arrow_c_schema__, not {found}");
+        let message = format!(
+            "schema must be an object with __arrow_c_schema__, such as the schema of a table, not {found}"
+        );
         return Err(PyTypeError::new_err(message).into());
     }
     let capsule = schema.call_method0(method)?;
