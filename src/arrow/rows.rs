@@ -297,12 +297,17 @@ impl<F> Job<F> {
             let cells = rows.next()?;
             let kept = cells.bytes();
             let stop = (self.apply)(chunk, row, cells).err();
-            let (work, kept) = (cells.take_work(), cells.bytes() - kept);
-            if !self.bound.add(scaled(work.read, texts), kept) {
-                return Err(Error::Expansion { row: before + row, limit: self.bound.max });
+            if matches!(stop, Some(Stop::Null)) {
+                // Nothing was read or made, and a column may have millions of such rows.
+                steps.step();
+            } else {
+                let (work, kept) = (cells.take_work(), cells.bytes() - kept);
+                if !self.bound.add(scaled(work.read, texts), kept) {
+                    return Err(Error::Expansion { row: before + row, limit: self.bound.max });
+                }
+                let bytes = work.read.saturating_add(work.made).saturating_add(kept);
+                steps.add(1 + bytes / STEP);
             }
-            let bytes = work.read.saturating_add(work.made).saturating_add(kept);
-            steps.add(1 + bytes / STEP);
             // How much work there was until a row failed is not known.
             if matches!(stop, Some(Stop::Failed(_))) {
                 poll();
