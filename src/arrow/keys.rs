@@ -33,6 +33,11 @@ impl Keys {
         usize::try_from(index).ok().filter(|&index| index < self.values)
     }
 
+    /// The number of values.
+    pub(super) fn values(&self) -> usize {
+        self.values
+    }
+
     /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows

@@ -19,6 +19,8 @@ mod syntax;
 
 pub use bumpalo::Bump;
 pub use error::{Code, Error, Place};
+#[cfg(feature = "arrow")]
+pub(crate) use generic::write_rows;
 pub use generic::{
     Builder, DecodeOptions, EncodeOptions, Grouping, Node, ReadError, Tree, decode, encode,
     encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
@@ -29,3 +31,5 @@ pub(crate) use generic::{KeyId, write_forms};
 #[cfg(feature = "arrow")]
 pub(crate) use limits::FREE_EXPANSION;
 pub use limits::Limits;
+#[cfg(feature = "arrow")]
+pub(crate) use syntax::{number::put_float, string::put_value};

@@ -4,6 +4,7 @@
 //! - `codes`: the error codes of a system, and its error.
 //! - `block`: finding bytes sixteen at a time.
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
+//! - `digits`: the digits of a small integer, all at once.
 //! - [`hex`]: bytes as hexadecimal digits.
 //! - [`leb128`]: unsigned integers in as few bytes as they need.
 //! - [`output`]: text that grows in memory which the caller provides.
@@ -15,6 +16,8 @@ pub(crate) mod block;
 #[cfg(feature = "gcf")]
 pub(crate) mod codes;
 pub mod decimal;
+#[cfg(feature = "gcf")]
+pub(crate) mod digits;
 pub mod hex;
 pub mod leb128;
 #[cfg(feature = "gcf")]

@@ -6,6 +6,7 @@
 //!
 //! Invariant: the bytes before `len` are initialized and UTF-8.
 
+use super::digits;
 use super::scan::{self, Class};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -262,8 +263,58 @@ impl<M: Memory> Output<M> {
     /// Appends an integer.
     #[inline]
     pub fn int(&mut self, value: i64) {
-        let mut buffer = itoa::Buffer::new();
-        self.short(buffer.format(value));
+        let magnitude = value.unsigned_abs();
+        if magnitude < digits::LIMIT.into() && self.reserve(PIECE) {
+            #[expect(clippy::cast_possible_truncation, reason = "below the limit")]
+            let (word, length) = digits::ascii(magnitude as u32);
+            let sign = usize::from(value < 0);
+            // SAFETY: there is space for PIECE bytes after `len`. Without a sign, a digit replaces the `-`.
+            unsafe {
+                let end = self.start.as_ptr().add(self.len);
+                end.write(b'-');
+                end.add(sign).cast::<[u8; 8]>().write_unaligned(word.to_le_bytes());
+            }
+            self.len += sign + length;
+        } else {
+            self.short(itoa::Buffer::new().format(value));
+        }
+    }
+
+    /// Appends a boolean.
+    #[inline]
+    pub fn bool(&mut self, value: bool) {
+        if self.reserve(PIECE) {
+            let word = if value { *b"true    " } else { *b"false   " };
+            // SAFETY: there is space for PIECE bytes after `len`.
+            unsafe { self.start.as_ptr().add(self.len).cast::<[u8; 8]>().write_unaligned(word) };
+            self.len += 5 - usize::from(value);
+        }
+    }
+
+    /// Appends a part of another text. Its marks are in order.
+    #[cfg(feature = "arrow")]
+    #[inline]
+    pub(crate) fn part<F: Memory>(&mut self, from: &Output<F>, start: Mark, end: Mark) {
+        let (Mark(start), Mark(end)) = (start, end);
+        if start > end || end > from.len {
+            return;
+        }
+        let length = end - start;
+        // SAFETY: the part is within the text, and so are 32 bytes within the capacity if there are as many.
+        // There is space for as many bytes as are copied. A text lies between two marks.
+        unsafe {
+            let part = from.start.as_ptr().add(start);
+            if length <= 32 && from.capacity - start >= 32 {
+                if self.reserve(PIECE) {
+                    let end = self.start.as_ptr().add(self.len);
+                    part.cast::<MaybeUninit<u8>>().copy_to_nonoverlapping(end.cast(), 32);
+                    self.len += length;
+                }
+            } else if self.reserve(length) {
+                part.copy_to_nonoverlapping(self.start.as_ptr().add(self.len), length);
+                self.len += length;
+            }
+        }
     }
 }
 

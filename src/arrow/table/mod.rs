@@ -15,10 +15,12 @@
 //! Binary, durations, intervals, unions and run-end-encoded columns are errors where they are not null.
 //!
 //! # Modules
-//! `node` reads the buffers, `moments` dates, times and decimals. `walk` is the fast path of the writer of GCF,
-//! which builds no rows; `emit` is the checked path, which reports errors. `repeats` limits how much is written.
+//! `node` reads the buffers, `moments` dates, times and decimals. `flat` writes tables of scalars as GCF, and `walk`
+//! is the fast path of the writer of GCF for the others; neither builds rows. `emit` is the checked path, which
+//! reports errors. `repeats` limits how much is written.
 
 mod emit;
+mod flat;
 mod moments;
 mod node;
 mod repeats;
@@ -67,6 +69,9 @@ impl Table {
     /// As [`gcf::encode`]; `unsupported_type` for a value of a type without a counterpart, `out_of_range`
     /// for an integer or time that cannot be written.
     pub fn write(&self, options: &EncodeOptions) -> Result<String, gcf::Error> {
+        if let Some(text) = flat::write(self, options) {
+            return Ok(text);
+        }
         let written = gcf::write_walk(&mut Rows::new(self), &Cell::Rows, options, Vec::new());
         if let Some(text) = written.ok().and_then(Output::into_string) {
             return Ok(text);

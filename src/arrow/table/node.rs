@@ -164,6 +164,11 @@ impl Node {
         Ok(Kind::Map(ranges, Box::new(keys), Box::new(values)))
     }
 
+    /// The rows that are null, if there are any; not those of a dictionary.
+    pub(super) fn nulls(&self) -> Option<&NullBuffer> {
+        self.nulls.as_ref()
+    }
+
     #[inline]
     pub(super) fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))

@@ -25,6 +25,8 @@ pub use decode::{DecodeOptions, ReadError, decode, read, to_json, utf8};
 pub(crate) use encode::write_forms;
 pub use encode::{EncodeOptions, encode, from_json, write, write_walk};
 pub use groups::write::{Grouping, encode_grouped, write_grouped};
+#[cfg(feature = "arrow")]
+pub(crate) use one_pass::write_rows;
 #[cfg(feature = "shrink")]
 pub(crate) use tree::KeyId;
 pub use tree::{Builder, Node, Tree, out_of_range_message};

@@ -51,6 +51,37 @@ pub(crate) fn write<W: Walk, M: Memory>(
     if out.failed() || is_readable(expansion, out.len()) { Ok(out) } else { Err(Stop::Unusual) }
 }
 
+/// Writes an array of `count` objects that all have these members in this order, with a scalar for each. `rows`
+/// appends the lines of the rows. `None` if it does, or if the value has to be encoded with a tree.
+#[cfg(feature = "arrow")]
+pub(crate) fn write_rows(
+    names: &[&str],
+    count: usize,
+    max_depth: usize,
+    rows: impl FnOnce(&mut Output<Vec<u8>>) -> Option<()>,
+) -> Option<String> {
+    let are_columns = !names.is_empty() && names.iter().all(|name| !name.contains('>'));
+    if count == 0 || max_depth < 2 || !are_columns {
+        return None;
+    }
+    let mut out = Output::new(Vec::new());
+    out.str(GENERIC);
+    out.bytes(*b"## [");
+    out.int(count.try_into().unwrap_or(i64::MAX));
+    out.byte(b']');
+    let mut between = b'{';
+    for name in names {
+        out.byte(between);
+        put_key(name, &mut out);
+        between = b',';
+    }
+    out.bytes(*b"}\n");
+    rows(&mut out)?;
+    let names: usize = names.iter().map(|name| name.len()).sum();
+    let is_readable = is_readable((count as u64).saturating_mul(names as u64), out.len());
+    is_readable.then(|| out.into_string()).flatten()
+}
+
 struct Writer<'w, W: Walk, M> {
     walk: &'w mut W,
     out: Output<M>,
@@ -105,8 +136,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             Found::Int(value) => self.out.int(value),
             Found::Float(value) if value.is_finite() => put_float(value, &mut self.out),
             Found::Null => self.out.byte(b'-'),
-            Found::Bool(true) => self.out.bytes(*b"true"),
-            Found::Bool(false) => self.out.bytes(*b"false"),
+            Found::Bool(value) => self.out.bool(value),
             _ => return Err(Stop::Unusual),
         }
         Ok(())
