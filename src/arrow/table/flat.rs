@@ -222,6 +222,7 @@ impl Cells {
 }
 
 #[inline]
+#[expect(clippy::unnecessary_wraps, reason = "as `put_double`")]
 fn put_int(out: &mut Output<Vec<u8>>, value: impl Into<i64>) -> Option<()> {
     out.int(value.into());
     Some(())
