@@ -71,7 +71,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {"cad", "claims", "errors", "gcf", "wire"},
     "_chat": {"_core"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
-    "_cad_preview": {"_cad_bounds", "_core", "errors"},
+    "_cad_preview": {"_cad_bounds", "_core", "_texts", "errors"},
     "_cad_bounds": {"errors"},
     "_cad_tool": {"_core", "errors"},
     "arrow": {"_core.arrow"},
@@ -157,7 +157,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     },
     "analysis.corpus": {"", "_texts", "analysis.extra", "errors"},
     "analysis.extra": set(),
-    "analysis.figure": {"analysis.extra", "analysis.timing", "errors"},
+    "analysis.figure": {"_texts", "analysis.extra", "analysis.timing", "errors"},
     "analysis.measured": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
     "analysis.progress": set(),
     "analysis.rows": {"", "errors"}
@@ -165,13 +165,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"analysis.{name}"
         for name in ("candidates", "comparison", "corpus", "extra", "measured", "sources", "tokens")
     },
-    "analysis.samples": {"analysis.extra", "analysis.sources", "errors"},
+    "analysis.samples": {"_texts", "analysis.extra", "analysis.sources", "errors"},
     "analysis.sources": {"", "_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
     "analysis.summary": {"errors"}
     | {f"analysis.{name}" for name in ("candidates", "comparison", "extra")},
     "analysis.timing": set(),
-    "analysis.tokens": {"analysis.extra", "errors"},
+    "analysis.tokens": {"_texts", "analysis.extra", "errors"},
     "analysis.turns": {""}
     | {
         f"analysis.{name}"
@@ -189,13 +189,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},
     "turns": {"turns._sender", "turns._stores"},
     "turns._sender": {"_core", "errors"},
-    "turns._stores": {"_core", "errors", "turns._sender"},
+    "turns._stores": {"_core", "_texts", "errors", "turns._sender"},
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
     "http._client": {"_threads", "errors"}
     | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
     "http._header": set(),
-    "http._protocol": {"_core", "errors", "http._header", "savings"},
+    "http._protocol": {"_core", "_texts", "errors", "http._header", "savings"},
     "http._server": {"_core", "_threads", "errors"}
     | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
     "http._table": set(),

@@ -312,7 +312,7 @@ ITERABLES: dict[str, Call] = {
 
 @pytest.mark.parametrize("name", ITERABLES)
 def test_ctrl_c_ends_an_iterable_that_is_not_python_code(name: str) -> None:
-    """It may be endless: signals are checked before each item."""
+    """It may be endless: signals are checked before the first item, and every now and then."""
     assert not is_finished(ITERABLES[name])
     ITERABLES[name]()
 

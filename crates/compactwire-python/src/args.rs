@@ -289,18 +289,16 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
-/// The items of an iterable. Signal handlers run after every [`ITEMS_PER_CHECK`]: an iterator that is not Python
-/// code, which can be endless, runs none.
+/// The items of an iterable. Signal handlers run at the first one, and again after every [`ITEMS_PER_CHECK`]: an
+/// iterator that is not Python code, which can be endless, runs none.
 pub(super) fn each<'py>(
     value: &Bound<'py, PyAny>,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = value.py();
-    let items = (1..).zip(value.try_iter()?);
-    Ok(items.map(
-        move |(count, item)| {
-            if count % ITEMS_PER_CHECK == 0 { py.check_signals().and(item) } else { item }
-        },
-    ))
+    let items = (0_u64..).zip(value.try_iter()?);
+    Ok(items.map(move |(at, item)| {
+        if at.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals().and(item) } else { item }
+    }))
 }
 
 /// More than the values of most rows, because a check costs as much as the conversion of a value.

@@ -80,6 +80,7 @@ def encode(
     msgpack_version: Literal[1, 2, 3, "map"] | None = None,
     dictionary: Dictionary | None = None,
     output: Literal["text", "bytes"] = "text",
+    max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
     threads: int | None = None,
 ) -> Column:
@@ -268,6 +269,7 @@ def gcf_from_json(
     flatten: bool = True,
     constant_columns: bool = False,
     max_depth: int = 128,
+    max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
     threads: int | None = None,
 ) -> Column:
@@ -383,6 +385,7 @@ def cad_from_compact(
     /,
     *,
     dialect: Literal["auto", "0.1", "0.2"] = "auto",
+    max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
     threads: int | None = None,
 ) -> Column:
@@ -423,6 +426,7 @@ def cad_to_compact(
     names: bool = True,
     lossy: bool = False,
     unknown: Literal["error", "keep"] = "error",
+    max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
     threads: int | None = None,
 ) -> Column:
@@ -495,7 +499,12 @@ def cad_from_binary(
     """
 
 def cad_to_binary(
-    column: _Column, /, *, errors: _Errors = "raise", threads: int | None = None
+    column: _Column,
+    /,
+    *,
+    max_expansion: int = 268_435_456,
+    errors: _Errors = "raise",
+    threads: int | None = None,
 ) -> Column:
     """Encode each row of a column of CAD documents in the binary form.
 

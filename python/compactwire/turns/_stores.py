@@ -188,7 +188,8 @@ class SessionStore(ABC):
         if not isinstance(answer, str | bytes):
             kind = type(answer).__name__
             raise TypeError(f"the answer to a turn must be str or bytes, not {kind}")
-        check_texts(answer=answer)
+        if isinstance(answer, str):
+            check_texts(answer=answer)
         turn = opened.turn
         saved = SavedSession(turn.number, turn.digest, answer, opened.session.to_bytes())
         if self.save(opened.conversation, saved, after=opened.after):
