@@ -23,6 +23,10 @@ const ROWS: usize = 256;
 /// How many cells are written at once, except in a row of more.
 const CELLS: usize = 1 << 14;
 
+/// The bytes of memory for a column without its cells, and for a cell that is written beforehand.
+const COLUMN: usize = 512;
+const CELL: usize = 64;
+
 /// A dictionary of more values is read row by row.
 const KNOWN: usize = 1 << 12;
 
@@ -59,11 +63,12 @@ fn write_chunk(
         return None;
     }
     let mut columns = Vec::new();
+    let step = (CELLS / of.columns.len().max(1)).clamp(1, ROWS);
+    memory::require(memory::ensure(of.columns.len().saturating_mul(COLUMN + step * CELL)));
     memory::require(columns.try_reserve_exact(of.columns.len()));
     for node in &of.columns {
         columns.push(Column::new(node)?);
     }
-    let step = (CELLS / columns.len()).clamp(1, ROWS);
     for start in (0..rows).step_by(step) {
         let rows = start..rows.min(start + step);
         steps.add(rows.len() * columns.len());
@@ -153,6 +158,7 @@ impl Cells {
         if count > KNOWN || !(0..count).all(|row| values.is_null(row) || is_short(row)) {
             return None;
         }
+        memory::require(memory::ensure(count * CELL));
         let mut cells = Self::new();
         for row in 0..count {
             put_scalar(values, row, &mut cells.text)?;
