@@ -25,10 +25,10 @@ const CELLS: usize = 1 << 14;
 
 /// The bytes of memory for a column without its cells, and for a cell that is written beforehand.
 const COLUMN: usize = 512;
-const CELL: usize = 64;
+const CELL: usize = 192;
 
-/// A dictionary of more values is read row by row.
-const KNOWN: usize = 1 << 12;
+/// How many values of dictionaries are written beforehand for a chunk. Other dictionaries are read row by row.
+const KNOWN: usize = 1 << 14;
 
 /// The maximum length of a text in a dictionary whose values are written beforehand.
 const SHORT: usize = 24;
@@ -64,11 +64,14 @@ fn write_chunk(
     }
     let mut columns = Vec::new();
     let step = (CELLS / of.columns.len().max(1)).clamp(1, ROWS);
-    memory::require(memory::ensure(of.columns.len().saturating_mul(COLUMN + step * CELL)));
+    // The other paths need less memory.
+    memory::ensure(of.columns.len().saturating_mul(COLUMN + step * CELL)).ok()?;
     memory::require(columns.try_reserve_exact(of.columns.len()));
+    let mut known = KNOWN;
     for node in &of.columns {
-        columns.push(Column::new(node)?);
+        columns.push(Column::new(node, rows, &mut known)?);
     }
+    steps.add(KNOWN - known);
     for start in (0..rows).step_by(step) {
         let rows = start..rows.min(start + step);
         steps.add(rows.len() * columns.len());
@@ -96,14 +99,22 @@ enum Column<'t> {
 }
 
 impl<'t> Column<'t> {
-    /// `None` for a column that can have other values than scalars.
-    fn new(node: &'t Node) -> Option<Self> {
+    /// `None` for a column that can have other values than scalars. `known` is how many values of dictionaries
+    /// may still be written beforehand; those of one dictionary are at most as many as the rows.
+    fn new(node: &'t Node, rows: usize, known: &mut usize) -> Option<Self> {
         Some(match &node.kind {
             Kind::Struct(_) | Kind::List(..) | Kind::Map(..) => return None,
             Kind::Dictionary(keys, values) => {
-                Self::new(values)?;
-                let cells = Cells::of_dictionary(values, keys.values());
-                cells.map_or(Self::Row(node), |cells| Self::Dictionary(keys, cells))
+                Self::new(values, 0, &mut 0)?;
+                let count = keys.values();
+                let fits = count <= rows.min(*known);
+                match fits.then(|| Cells::of_dictionary(values, count)).flatten() {
+                    Some(cells) => {
+                        *known -= count;
+                        Self::Dictionary(keys, cells)
+                    }
+                    None => Self::Row(node),
+                }
             }
             Kind::Null
             | Kind::Bool(_)
@@ -152,13 +163,13 @@ impl Cells {
         Self { text, marks }
     }
 
-    /// The cells of the values of a dictionary, if they are few and short.
+    /// The cells of the values of a dictionary, if they are short.
     fn of_dictionary(values: &Node, count: usize) -> Option<Self> {
         let is_short = |row| values.text(row).is_none_or(|text| text.len() <= SHORT);
-        if count > KNOWN || !(0..count).all(|row| values.is_null(row) || is_short(row)) {
+        if !(0..count).all(|row| values.is_null(row) || is_short(row)) {
             return None;
         }
-        memory::require(memory::ensure(count * CELL));
+        memory::ensure(count * CELL).ok()?;
         let mut cells = Self::new();
         for row in 0..count {
             put_scalar(values, row, &mut cells.text)?;
@@ -368,6 +379,21 @@ mod tests {
         let table = table(vec![vec![("many", Arc::new(dictionary))]]);
         let text = write(&table, &EncodeOptions::default());
         assert_eq!(text.as_deref(), Some(&*checked(&table)));
+    }
+
+    #[test]
+    fn only_dictionaries_of_few_values_are_written_beforehand() {
+        let texts = ["a", "b", "c"].map(|text| Some(text.to_owned()));
+        let dictionary: DictionaryArray<Int16Type> = texts.iter().map(Option::as_deref).collect();
+        let table = table(vec![vec![("a", Arc::new(dictionary))]]);
+        let Kind::Struct(of) = &table.chunks[0].kind else { unreachable!("a table") };
+        for (rows, mut known, expected, left) in
+            [(3, 9, true, 6), (3, 3, true, 0), (2, 9, false, 9), (9, 2, false, 2)]
+        {
+            let column = Column::new(&of.columns[0], rows, &mut known);
+            let is_written = matches!(column, Some(Column::Dictionary(..)));
+            assert_eq!((is_written, known), (expected, left), "{rows}");
+        }
     }
 
     thread_local! {
