@@ -57,7 +57,7 @@ pub struct Dictionary {
 
 static BUILT_IN: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the bytes are fixed, and a test loads them")]
-    let dictionary = Dictionary::from_bytes(include_bytes!("../../data/default.zdct"))
+    let dictionary = Dictionary::parse(include_bytes!("../../data/default.zdct"))
         .expect("the built-in dictionary is valid");
     Arc::new(dictionary)
 });
@@ -112,8 +112,20 @@ impl Dictionary {
     /// Reads a dictionary file.
     ///
     /// # Errors
-    /// [`DecodeError::InvalidFormat`].
+    /// [`DecodeError::InvalidFormat`], also for the id of the built-in dictionary with other content: messages
+    /// name a dictionary by its id alone.
     pub fn from_bytes(file: &[u8]) -> Result<Self, DecodeError> {
+        let dictionary = Self::parse(file)?;
+        let built_in = Self::built_in();
+        if dictionary.id == built_in.id && dictionary.content != built_in.content {
+            return invalid(
+                "the dictionary has the id of the built-in one, but other content: it is cut or changed",
+            );
+        }
+        Ok(dictionary)
+    }
+
+    fn parse(file: &[u8]) -> Result<Self, DecodeError> {
         if file.starts_with(&ZSTD_DICTIONARY_MAGIC) {
             return Self::new(file.to_vec(), Description::default());
         }
@@ -314,6 +326,19 @@ mod tests {
         for content in [&b""[..], b"raw content", &broken] {
             let file = [b"ZDCT|v2|a|b|1|2\n", content].concat();
             assert!(matches!(Dictionary::from_bytes(&file), Err(DecodeError::InvalidFormat(_))));
+        }
+    }
+
+    #[test]
+    fn a_built_in_dictionary_that_is_cut_or_changed_is_rejected() {
+        let whole = Dictionary::built_in().to_bytes();
+        let mut changed = whole.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        for file in
+            [&whole[..1000], &whole[..whole.len() - 1], &changed, &[&whole, &b"x"[..]].concat()]
+        {
+            let error = Dictionary::from_bytes(file).err().map(|error| error.to_string());
+            assert!(error.is_some_and(|message| message.contains("cut or changed")));
         }
     }
 
