@@ -96,7 +96,8 @@ class Sender:
         deliver : callable
             Takes a `Turn`, delivers its number and its frames, and returns the answer. It raises
             `UnknownReference(ids=...)` if the receiver reports that it lacks references; the
-            request is then sent again with these, at most four times in all.
+            request is then sent again with these, at most four times in all. It must not send with
+            the same sender, which would wait for itself.
         **request
             The arguments of `Session.encode_request`.
 
@@ -110,6 +111,7 @@ class Sender:
         Exception
             The exception of `deliver`. The session is then as before the call. The same call may
             be repeated: it sends the same turn under the same number, which a store answers once.
+            After another request was sent in between, it is a new turn.
         """
         with self._lock:
             for attempt in range(1, ATTEMPTS + 1):

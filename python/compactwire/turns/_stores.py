@@ -116,7 +116,8 @@ class SessionStore(ABC):
         turn : Turn
             The turn.
         respond : callable
-            Takes the decoded `Request` and returns the answer.
+            Takes the decoded `Request` and returns the answer. It must not answer another turn of
+            the same conversation, which would wait for this one.
 
         Returns
         -------
