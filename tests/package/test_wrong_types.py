@@ -7,7 +7,6 @@ parameters in turn gets each of the wrong values. A required parameter without a
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
 import io
 import types
@@ -21,6 +20,7 @@ import pytest
 
 import compactwire as cw
 from compactwire import analysis, arrow, cad, claims, conformance, gcf, http, savings, turns, wire
+from tests.agents import needed
 from tests.columns.producer import Column
 from tests.package.calls import BASE, DELTA, NEW, NEXT, PART, PAYLOAD, SET, TEXT, VALUE
 from tests.strategies.claims import BUILD, ITEMS, SEED, chain
@@ -182,7 +182,7 @@ SAMPLES: dict[str, Any] = {
     "frames": lambda: cw.Session().encode_request(context=TEXT),
     "group": lambda: "b",
     "hashes": lambda: [ROOT],
-    "inner": lambda: importlib.import_module("httpx").MockTransport(len),
+    "inner": lambda: needed("httpx").MockTransport(len),
     "inputs": lambda: {"a": VALUE},
     "items": lambda: ITEMS,
     "job_id": lambda: "j",
