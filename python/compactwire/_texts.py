@@ -1,10 +1,14 @@
-"""Text for messages, and the errors for text that is not valid Unicode, as in the core."""
+"""Checks of arguments, with the same errors as in the core, and text for messages."""
 
 from __future__ import annotations
 
 import os
 
 from .errors import OptionError, UnsupportedValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def check_type(name: str, value: object, expected: type) -> None:
@@ -14,10 +18,10 @@ def check_type(name: str, value: object, expected: type) -> None:
         raise TypeError(f"{name} must be {'an' if expected is int else 'a'} {kind}, not {found}")
 
 
-def check_positive(name: str, value: object) -> None:
+def check_positive(name: str, value: Any) -> None:
     """Raise `TypeError` for no int, which True is not here, and `OptionError` for one below 1."""
     check_type(name, value, int)
-    if value < 1:  # type: ignore[operator]
+    if value < 1:
         raise OptionError(f"{name} must be 1 or more, not {value}", option=name)
 
 
@@ -30,7 +34,7 @@ def check_path(path: object) -> None:
     except UnicodeEncodeError as error:
         raise OptionError(f"path: {surrogate(error)}", option="path") from None
     if b"\0" in name:
-        raise OSError("file name contained an unexpected NUL byte")
+        raise OSError(f"path contains a NUL byte, at position {name.index(0)}")
 
 
 def check_texts(**fields: object) -> None:

@@ -158,7 +158,7 @@ pub(super) fn parsed(schema: &FFI_ArrowSchema) -> Result<Field> {
     check_schema(unsafe { &*std::ptr::from_ref(schema).cast() }, 0)?;
     Field::try_from(schema).map_err(|error| {
         let text = match error {
-            // Its prefix would leave no room for the name of the type.
+            // The excerpt is short: with the prefix of the error, it would end before the name of the type.
             ArrowError::CDataInterface(text) => excerpt(&text),
             other => excerpt(&other.to_string()),
         };

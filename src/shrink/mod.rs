@@ -6,8 +6,8 @@
 //! Invariant: the result has at most as many tokens as the text, by the counter that the caller passes,
 //! and depends only on the text, the options and the counter.
 //!
-//! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares what they read
-//! back as with the value, `estimate` counts tokens without a tokenizer.
+//! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares the
+//! value with what a candidate reads back as, `estimate` counts tokens without a tokenizer.
 
 mod candidates;
 mod estimate;

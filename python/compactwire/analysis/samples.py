@@ -162,9 +162,8 @@ def _is_held_out(text: str | None) -> bool:
 
 def _check(**numbers: int | None) -> None:
     for name, number in numbers.items():
-        if name == "max_bytes" and number is None:
-            continue
-        check_positive(name, number)
+        if number is not None or name != "max_bytes":
+            check_positive(name, number)
 
 
 def _least(found: dict[bytes, str], k: int, max_bytes: int | None) -> dict[bytes, str]:

@@ -170,7 +170,7 @@ def hung_up(descriptor: int) -> bool:
         return False
     poll = select.poll()
     poll.register(descriptor, 0)
-    # A pipe that is written to has an error where nobody reads.
+    # For the write end of a pipe, a closed read end is POLLERR on Linux.
     return any(events & (select.POLLHUP | select.POLLERR) for _, events in poll.poll(0))
 
 

@@ -89,10 +89,10 @@ impl Content {
             return Err(ReadProblem::TooLarge);
         }
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        let (mut bytes, room) = (Vec::new(), size.saturating_add(1));
-        memory::require(bytes.try_reserve_exact(room));
+        let (mut bytes, capacity) = (Vec::new(), size.saturating_add(1));
+        memory::require(bytes.try_reserve_exact(capacity));
         memory::require(memory::ensure(size.saturating_mul(FACTOR)));
-        bytes.resize(room, 0);
+        bytes.resize(capacity, 0);
         let read = self.read_into(&mut bytes)?;
         bytes.truncate(read);
         if read != size {

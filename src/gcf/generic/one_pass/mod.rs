@@ -52,7 +52,7 @@ pub(crate) fn write<W: Walk, M: Memory>(
 }
 
 /// Writes an array of `count` objects that all have these members in this order, with a scalar for each. `rows`
-/// appends the lines of the rows. `None` if it does, or if the value has to be encoded with a tree.
+/// appends the lines of the rows. `None` if `rows` returns it, or if the value has to be encoded with a tree.
 #[cfg(feature = "arrow")]
 pub(crate) fn write_rows(
     names: &[&str],
@@ -67,7 +67,7 @@ pub(crate) fn write_rows(
     let mut out = Output::new(Vec::new());
     out.str(GENERIC);
     out.bytes(*b"## [");
-    out.int(count.try_into().unwrap_or(i64::MAX));
+    out.int(count.try_into().ok()?);
     out.byte(b']');
     let mut between = b'{';
     for name in names {
