@@ -141,6 +141,18 @@ pub trait Columns: Sink {
         value.emit(self)
     }
 
+    /// Receives a member with a prepared key whose value is an integer.
+    #[inline]
+    fn known_int(&mut self, name: &Self::Prepared, value: i64) -> Result<(), Self::Error> {
+        self.known_member(name, Scalar::Int(value))
+    }
+
+    /// Receives a member with a prepared key whose value is a finite double.
+    #[inline]
+    fn known_float(&mut self, name: &Self::Prepared, value: f64) -> Result<(), Self::Error> {
+        self.known_member(name, Scalar::Float(value))
+    }
+
     /// Receives a member with a prepared key whose value is a string.
     #[inline]
     fn known_text(&mut self, name: &Self::Prepared, value: Text<'_>) -> Result<(), Self::Error> {

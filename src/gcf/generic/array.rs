@@ -43,7 +43,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         at: usize,
         end: usize,
         depth: usize,
-        declared: Option<SharedColumns<S::Prepared>>,
+        declared: Option<&SharedColumns<S::Prepared>>,
     ) -> DecodeResult<S, Option<SharedColumns<S::Prepared>>> {
         match self.head(at, end)? {
             ArrayHead::List { count, start } => self.list(count, start, end)?,
@@ -216,11 +216,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         &mut self,
         count: Count,
         depth: usize,
-        declared: Option<SharedColumns<S::Prepared>>,
+        declared: Option<&SharedColumns<S::Prepared>>,
     ) -> DecodeResult<S> {
         match declared {
             Some(table) if count.value != Some(0) && !self.is_element(depth) => {
-                self.rows(count, &table, depth, false)
+                self.rows(count, table, depth, false)
             }
             _ => self.elements(count, depth),
         }

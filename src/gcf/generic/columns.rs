@@ -7,6 +7,7 @@ use crate::gcf::error::{Code, Fault};
 use crate::gcf::syntax::declaration::Field;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
+use crate::gcf::syntax::string;
 use crate::interrupt::polled;
 use crate::memory;
 use crate::walk::Scalar;
@@ -49,8 +50,16 @@ pub(crate) struct TableColumns<N> {
 
 pub(crate) struct Member<N> {
     pub name: String,
+    /// Whether the name is written without quotes where a value is attached.
+    pub has_bare_key: bool,
     pub key: N,
     pub source: Source<N>,
+}
+
+impl<N> Member<N> {
+    fn new(name: String, key: N, source: Source<N>) -> Self {
+        Self { has_bare_key: string::is_bare_key(&name), name, key, source }
+    }
 }
 
 /// Where the value of a member comes from.
@@ -234,7 +243,7 @@ where
             Source::Cell(cell)
         };
         let key = (self.prepare)(Prepare::Key(&field.name))?;
-        self.columns.members.push(Member { name: field.name.into_owned(), key, source });
+        self.columns.members.push(Member::new(field.name.into_owned(), key, source));
         Ok(())
     }
 
@@ -302,7 +311,7 @@ where
         let key = (self.prepare)(Prepare::Key(first))?;
         let root = self.node(first, None)?;
         let source = Source::Path(root);
-        self.columns.members.push(Member { name: first.to_owned(), key, source });
+        self.columns.members.push(Member::new(first.to_owned(), key, source));
         self.member_names.add(Cow::Owned(first.to_owned())).map_err(Box::<Fault>::from)?;
         Ok(root)
     }

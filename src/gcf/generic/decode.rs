@@ -538,6 +538,10 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     /// Reads the scalar from `start` to `end`.
     pub(crate) fn scalar(&mut self, start: usize, end: usize) -> DecodeResult<S> {
+        if let Some((text, _)) = scalar::bare_word(self.text, start, end, b'\n') {
+            emit!(self.sink.string(text));
+            return Ok(());
+        }
         let (token, _) = scalar::read(self.text, start, end, b'\n')?;
         self.emit_token(&token, start)
     }
@@ -575,8 +579,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             let mut steps = Steps::default();
             loop {
                 steps.step();
-                let (token, stop) = scalar::read(self.text, at, end, delimiter)?;
-                self.emit_token(&token, at)?;
+                let stop = self.list_element(at, end, delimiter)?;
                 found += 1;
                 if stop == end {
                     break;
@@ -586,6 +589,18 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         }
         emit!(self.sink.end_array());
         Ok(found)
+    }
+
+    /// Emits the element of a list that begins at `start`; returns the offset after it.
+    #[inline]
+    fn list_element(&mut self, start: usize, end: usize, delimiter: u8) -> DecodeResult<S, usize> {
+        if let Some((text, stop)) = scalar::bare_word(self.text, start, end, delimiter) {
+            emit!(self.sink.string(text));
+            return Ok(stop);
+        }
+        let (token, stop) = scalar::read(self.text, start, end, delimiter)?;
+        self.emit_token(&token, start)?;
+        Ok(stop)
     }
 
     // Counts

@@ -187,7 +187,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let (key, stop) = if bytes[..self.row_limit].get(start) == Some(&b'"') {
             string::read_quoted(self.text, start, self.row_limit).ok()?
         } else {
-            let (text, stop) = find_text(self.text, start, self.row_limit)?;
+            let (text, stop) = find_text(&self.text[..self.row_limit], start)?;
             if has_blank_ends(text.text) || text.text == "-" || text.text.starts_with(['~', '^']) {
                 return None;
             }
@@ -197,25 +197,28 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// Emits the members of a row. Returns the offset after the line feed; `None` if the row is not ordinary.
-    #[inline]
+    ///
+    /// Not inlined, so that its variables stay in registers.
+    #[inline(never)]
     fn ordinary_cells(
         &mut self,
         mut at: usize,
         plan: &Plan,
         table: &TableColumns<S::Prepared>,
     ) -> DecodeResult<S, Option<usize>> {
+        let text = &self.text[..self.row_limit];
         let mut left = table.width;
-        let mut index = 0;
-        while let Some(&step) = plan.steps.get(index) {
-            index += 1;
+        let mut steps = plan.steps.as_slice();
+        while let Some((&step, rest)) = steps.split_first() {
+            steps = rest;
             let (key, member) = match step {
                 Step::Cell { member } => (&table.members[member].key, Some(member)),
                 Step::Leaf { node } => (&table.paths[node].key, None),
                 Step::Open { node, after } => {
                     if let Some((leaves, stop)) = self.open_path(at, &table.paths[node])? {
                         left -= leaves;
-                        index = after;
-                        if !self.is_cell_end(stop, left) {
+                        steps = &plan.steps[after..];
+                        if !is_cell_end(text, stop, left) {
                             return Ok(None);
                         }
                         at = stop + 1;
@@ -236,25 +239,17 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 }
             };
             left -= 1;
-            match self.ordinary_cell(at, key, member)? {
-                Some(stop) if self.is_cell_end(stop, left) => at = stop + 1,
+            match self.ordinary_cell(text, at, key, member)? {
+                Some(stop) if is_cell_end(text, stop, left) => at = stop + 1,
                 _ => return Ok(None),
             }
         }
         Ok(Some(at))
     }
 
-    /// Whether a cell ends at `at`: with `|` if `left` more cells follow, otherwise with a line feed.
-    #[inline]
-    fn is_cell_end(&self, at: usize, left: usize) -> bool {
-        at < self.row_limit
-            && self.text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
-    }
-
     /// Begins the object of a path node. If the node is the root of a member that is null or missing in this
     /// row, emits no object and returns the number of the member's cells and the offset of the delimiter
     /// after them.
-    #[inline]
     fn open_path(
         &mut self,
         at: usize,
@@ -284,34 +279,42 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 
     /// Emits the member whose cell begins at `at`. Returns the offset after the cell, where the caller
-    /// expects the delimiter; `None` if the row is not ordinary. `member` is `None` for a cell of a path,
-    /// which cannot be missing or have an attachment.
+    /// expects the delimiter; `None` if the row is not ordinary. The cell ends within `text`. `member` is
+    /// `None` for a cell of a path, which cannot be missing or have an attachment.
     #[inline]
     fn ordinary_cell(
         &mut self,
+        text: &'t str,
         at: usize,
         key: &S::Prepared,
         member: Option<usize>,
     ) -> DecodeResult<S, Option<usize>> {
-        let Some(&first) = self.text.as_bytes().get(at) else { return Ok(None) };
+        let bytes = text.as_bytes();
+        let Some(&first) = bytes.get(at) else { return Ok(None) };
+        if matches!(first, b'-' | b't' | b'f')
+            && let Some((scalar, length)) = keyword(&bytes[at..])
+        {
+            emit!(self.sink.known_member(key, scalar));
+            return Ok(Some(at + length));
+        }
         let mut rare_number = false;
         match first {
-            b'0'..=b'9' | b'-' => match number::scan(self.text.as_bytes(), at) {
-                Scanned::Number(number, stop) => {
-                    let scalar = match number {
-                        Number::Int(value) => Scalar::Int(value),
-                        Number::Float(value) => Scalar::Float(value),
-                    };
-                    emit!(self.sink.known_member(key, scalar));
+            b'"' => return self.quoted_cell(at, key),
+            b'0'..=b'9' | b'-' => match number::scan(bytes, at) {
+                Scanned::Number(Number::Int(value), stop) => {
+                    emit!(self.sink.known_int(key, value));
+                    return Ok(Some(stop));
+                }
+                Scanned::Number(Number::Float(value), stop) => {
+                    emit!(self.sink.known_float(key, value));
                     return Ok(Some(stop));
                 }
                 Scanned::Text => {}
                 Scanned::Unknown => rare_number = true,
             },
-            b'"' if at < self.row_limit => return self.quoted_cell(at, key),
             _ => {}
         }
-        let Some((text, stop)) = find_text(self.text, at, self.row_limit) else { return Ok(None) };
+        let Some((text, stop)) = find_text(text, at) else { return Ok(None) };
         if has_blank_ends(text.text) {
             return Ok(None);
         }
@@ -384,6 +387,17 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 }
 
+/// The null or boolean at the beginning of a text, before a delimiter, and its length.
+#[inline]
+fn keyword(text: &[u8]) -> Option<(Scalar<'static>, usize)> {
+    match text {
+        [b'-', b'|' | b'\n', ..] => Some((Scalar::Null, 1)),
+        [b't', b'r', b'u', b'e', b'|' | b'\n', ..] => Some((Scalar::Bool(true), 4)),
+        [b'f', b'a', b'l', b's', b'e', b'|' | b'\n', ..] => Some((Scalar::Bool(false), 5)),
+        _ => None,
+    }
+}
+
 /// Whether a token begins or ends with a blank or a control character.
 #[inline]
 fn has_blank_ends(token: &str) -> bool {
@@ -392,15 +406,21 @@ fn has_blank_ends(token: &str) -> bool {
         || token.last().is_some_and(|&last| last <= b' ')
 }
 
-/// The text from `start` to the next `|` or line feed before `limit`, and the offset of that delimiter.
+/// Whether a cell ends at `at`: with `|` if `left` more cells follow, otherwise with a line feed.
 #[inline]
-fn find_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)> {
-    let Some(block) = text.as_bytes()[start..].first_chunk::<16>() else {
-        return find_long_text(text, start, limit);
+fn is_cell_end(text: &str, at: usize, left: usize) -> bool {
+    text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
+}
+
+/// The text from `start` to the next `|` or line feed, and the offset of that delimiter.
+#[inline]
+fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
+    let Some(block) = text.as_bytes().get(start..).and_then(|rest| rest.first_chunk::<16>()) else {
+        return find_long_text(text, start);
     };
     let marks = block::find2(block, b'|', b'\n');
     if marks.found == 0 {
-        return find_long_text(text, start, limit);
+        return find_long_text(text, start);
     }
     let length = marks.found.trailing_zeros();
     let found = Text {
@@ -412,8 +432,9 @@ fn find_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)
 }
 
 /// [`find_text`] for a cell of 16 bytes or more, or one that begins in the last 15 bytes of `text`.
-fn find_long_text(text: &str, start: usize, limit: usize) -> Option<(Text<'_>, usize)> {
-    let (blocks, last) = text.as_bytes().get(start..limit)?.as_chunks::<16>();
+#[inline(never)]
+fn find_long_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
+    let (blocks, last) = text.as_bytes().get(start..)?.as_chunks::<16>();
     let mut padded = [0; 16];
     padded[..last.len()].copy_from_slice(last);
     let mut stop = start;

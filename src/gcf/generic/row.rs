@@ -4,7 +4,7 @@
 //! write attachments in that order. If a text has another order, the lines below the row are scanned
 //! once, and the decoder jumps to each attachment. GCF 3.6 sections 7.4.3 to 7.4.6.
 
-use super::columns::{PathMarks, PathValue, Source};
+use super::columns::{Member, PathMarks, PathValue, Source};
 use super::decode::{
     DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit, emit_scalar,
 };
@@ -26,11 +26,20 @@ use std::sync::Arc;
 /// The schemas that earlier rows of a table have declared for later ones.
 pub(crate) struct TableState<N> {
     /// The inline schema `^{a,b}` of each member: the keys of its inline objects.
-    inline_schemas: HashMap<usize, Arc<InlineSchema<N>>>,
-    /// The shared schema of each attachment name: the columns of the attached tables.
-    shared_schemas: HashMap<String, SharedColumns<N>>,
+    inline_schemas: Option<HashMap<usize, Arc<InlineSchema<N>>>>,
+    /// The shared schema of each attached field: the columns of the attached tables.
+    shared_schemas: Option<HashMap<Attached, SharedColumns<N>>>,
     /// The nodes of flattened members that the current row has.
     marks: PathMarks,
+}
+
+/// A field that is attached to a row.
+#[derive(PartialEq, Eq, Hash)]
+enum Attached {
+    /// The member with this index.
+    Member(usize),
+    /// An undeclared field.
+    Undeclared(String),
 }
 
 /// The keys of an inline object.
@@ -42,11 +51,12 @@ struct InlineSchema<N> {
 
 impl<N> TableState<N> {
     pub(crate) fn new() -> Self {
-        Self {
-            inline_schemas: HashMap::new(),
-            shared_schemas: HashMap::new(),
-            marks: PathMarks::default(),
-        }
+        Self { inline_schemas: None, shared_schemas: None, marks: PathMarks::default() }
+    }
+
+    /// The schema of a member's inline objects.
+    fn inline_schema(&self, member: usize) -> Option<&Arc<InlineSchema<N>>> {
+        self.inline_schemas.as_ref()?.get(&member)
     }
 }
 
@@ -352,17 +362,16 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         declares_schema: bool,
     ) -> DecodeResult<S> {
         if row.attachments.is_none() {
-            let name = &table.members[member].name;
             match self.attachment_line(row.line) {
                 Some(line) if self.starts(line, ".") => {
-                    let (found, after) = self.attachment_name(line)?;
-                    if !declares_schema && found == *name {
-                        let name = (&*found, after);
-                        return self.named_attachment(row.line, line, name, state, false);
+                    let after = self.attached_to(line, &table.members[member])?;
+                    if let Some(after) = after.filter(|_| !declares_schema) {
+                        let of = Attached::Member(member);
+                        return self.named_attachment(row.line, line, after, state, of);
                     }
                 }
                 Some(line) => {
-                    if let Some(schema) = state.inline_schemas.get(&member) {
+                    if let Some(schema) = state.inline_schema(member) {
                         return self.inline_object(line, &Arc::clone(schema));
                     }
                 }
@@ -379,9 +388,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         };
         self.lines.jump(Some(line));
         if self.starts(line, ".") {
-            let (name, after) = self.attachment_name(line)?;
-            self.named_attachment(row.line, line, (&name, after), state, false)?;
-        } else if let Some(schema) = state.inline_schemas.get(&member) {
+            let (_, after) = self.attachment_name(line)?;
+            self.named_attachment(row.line, line, after, state, Attached::Member(member))?;
+        } else if let Some(schema) = state.inline_schema(member) {
             self.inline_object(line, &Arc::clone(schema))?;
         }
         self.check_attachment_end(end)
@@ -407,8 +416,9 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 return self.fail(Code::DuplicateFieldName, row.line, message);
             }
         }
-        state.inline_schemas.try_reserve(1).map_err(|_| memory::exhausted())?;
-        state.inline_schemas.insert(member, Arc::new(schema));
+        let schemas = state.inline_schemas.get_or_insert_default();
+        schemas.try_reserve(1).map_err(|_| memory::exhausted())?;
+        schemas.insert(member, Arc::new(schema));
         Ok(true)
     }
 
@@ -439,7 +449,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     |index: usize| match table.cell(index).map(|c| &self.cells[row.base + c]) {
                         Some(Token::InlineSchema(_)) => !attachments.members.contains_key(&index),
                         Some(Token::Marker) => {
-                            state.inline_schemas.contains_key(&index)
+                            state.inline_schema(index).is_some()
                                 && !attachments.members.contains_key(&index)
                         }
                         _ => false,
@@ -526,12 +536,31 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> DecodeResult<S> {
         let (_, after) = self.attachment_name(line)?;
         emit!(self.sink.key(&name));
-        self.named_attachment(row.line, line, (&name, after), state, true)?;
+        let of = Attached::Undeclared(name.clone().into_owned());
+        self.named_attachment(row.line, line, after, state, of)?;
         if row.undeclared.add(name)? {
             Ok(())
         } else {
             self.fail(Code::DuplicateAttachment, line, "duplicate attachment")
         }
+    }
+
+    /// The offset after the name in the line of an attachment, if it is that of the member.
+    #[inline]
+    fn attached_to(
+        &self,
+        line: Line,
+        member: &Member<S::Prepared>,
+    ) -> DecodeResult<S, Option<usize>> {
+        let after = line.start + 1 + member.name.len();
+        if member.has_bare_key
+            && self.lines.str(line)[1..].starts_with(&member.name)
+            && self.text.as_bytes().get(after) == Some(&b' ')
+        {
+            return Ok(Some(after));
+        }
+        let (name, after) = self.attachment_name(line)?;
+        Ok((name == member.name).then_some(after))
     }
 
     /// Parses the name of an attachment, `.name`; returns it and the offset after it.
@@ -544,14 +573,15 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         }
     }
 
-    /// Reads an attachment `.name {}`, `.name [2]` or, if `undeclared`, `.name =scalar`.
+    /// Reads an attachment `.name {}`, `.name [2]` or, if it is undeclared, `.name =scalar`, from the offset
+    /// after its name on.
     fn named_attachment(
         &mut self,
         row: Line,
         line: Line,
-        (name, after): (&str, usize),
+        after: usize,
         state: &mut TableState<S::Prepared>,
-        undeclared: bool,
+        of: Attached,
     ) -> DecodeResult<S> {
         let bytes = &self.text.as_bytes()[..line.end];
         let at = skip_blanks(bytes, after);
@@ -559,12 +589,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.advance()?;
         match bytes.get(at) {
             Some(b'[') if at > after => {
-                let declared = state.shared_schemas.get(name).cloned();
+                let declared = state.shared_schemas.as_ref().and_then(|schemas| schemas.get(&of));
                 if let Some(table) = self.array(at, line.end, depth, declared)? {
-                    state.shared_schemas.entry(name.to_owned()).or_insert(table);
+                    state.shared_schemas.get_or_insert_default().entry(of).or_insert(table);
                 }
             }
-            Some(b'=') if at > after && undeclared => self.scalar(at + 1, line.end)?,
+            Some(b'=') if at > after && matches!(of, Attached::Undeclared(_)) => {
+                self.scalar(at + 1, line.end)?
+            }
             Some(_) if at > after && self.is_empty_braces(at, line.end) => self.object(depth)?,
             _ => {
                 return self.fail(Code::InvalidLine, line, "expected {} or [count] after the name");

@@ -23,6 +23,11 @@ pub(crate) struct Count {
 
 /// Reads the count whose opening bracket is at `at`; returns it and the offset after `]`.
 pub(crate) fn read_count(text: &str, at: usize, end: usize) -> Read<(Count, usize)> {
+    let bytes = &text.as_bytes()[at..end];
+    if let [b'[', digit @ b'0'..=b'9', b']', ..] = bytes {
+        let value = Some(u64::from(digit - b'0'));
+        return Ok((Count { value, keyed: false, at }, at + 3));
+    }
     let inside = text[at..end].strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let Some((inside, _)) = inside else {
         return fault(Code::InvalidCount, at, "missing ] after the count");

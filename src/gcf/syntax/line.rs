@@ -134,7 +134,7 @@ impl<'t> Lines<'t> {
     /// Returns the end of the line that begins at `start`, and the offset of the next line.
     fn bounds(&self, start: usize) -> (usize, usize) {
         let bytes = &self.text.as_bytes()[start..];
-        match memchr(b'\n', bytes) {
+        match line_feed(bytes) {
             None => (self.text.len(), self.text.len()),
             Some(length) if length > 0 && bytes[length - 1] == b'\r' => {
                 (start + length - 1, start + length + 1)
@@ -170,6 +170,15 @@ impl<'t> Lines<'t> {
             from = next;
         }
         Ok(None)
+    }
+}
+
+/// The offset of the first line feed. Most lines are short: a call of `memchr` would take longer.
+#[inline]
+fn line_feed(bytes: &[u8]) -> Option<usize> {
+    match bytes.first_chunk().map(|block| block::find2(block, b'\n', b'\n').found) {
+        Some(found @ 1..) => Some(found.trailing_zeros() as usize),
+        _ => memchr(b'\n', bytes),
     }
 }
 

@@ -13,17 +13,17 @@ const LINEAR: usize = 12;
 pub(crate) struct NameIndex<'t> {
     /// The first [`LINEAR`] names.
     first: Vec<Cow<'t, str>>,
-    /// All later names with their positions.
-    rest: HashMap<Cow<'t, str>, usize>,
+    /// All later names with their positions; most objects have none, and no hash table.
+    rest: Option<HashMap<Cow<'t, str>, usize>>,
 }
 
 impl<'t> NameIndex<'t> {
     pub(crate) fn new() -> Self {
-        Self { first: Vec::new(), rest: HashMap::new() }
+        Self { first: Vec::new(), rest: None }
     }
 
     fn len(&self) -> usize {
-        self.first.len() + self.rest.len()
+        self.first.len() + self.rest.as_ref().map_or(0, HashMap::len)
     }
 
     /// The first few names, to show in an error message.
@@ -33,10 +33,8 @@ impl<'t> NameIndex<'t> {
 
     /// The position of a name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        match self.first.iter().position(|known| known == name) {
-            None if !self.rest.is_empty() => self.rest.get(name).copied(),
-            found => found,
-        }
+        let found = self.first.iter().position(|known| known == name);
+        found.or_else(|| self.rest.as_ref()?.get(name).copied())
     }
 
     /// Adds a name; returns `false` if it is a duplicate.
@@ -48,8 +46,9 @@ impl<'t> NameIndex<'t> {
             self.first.push(name);
         } else {
             let index = self.len();
-            self.rest.try_reserve(1).map_err(|_| memory::exhausted())?;
-            self.rest.insert(name, index);
+            let rest = self.rest.get_or_insert_default();
+            rest.try_reserve(1).map_err(|_| memory::exhausted())?;
+            rest.insert(name, index);
         }
         Ok(true)
     }

@@ -105,6 +105,44 @@ pub(crate) enum Scanned {
 pub(crate) fn scan(text: &[u8], start: usize) -> Scanned {
     let negative = text[start] == b'-';
     let first = start + usize::from(negative);
+    if let Some((number, length)) = text.get(first..).and_then(scan_short) {
+        let number = match number {
+            Number::Int(value) if negative => Number::Int(-value),
+            // Subtracting from zero turns -0.0 into 0.0.
+            Number::Float(value) if negative => Number::Float(0.0 - value),
+            number => number,
+        };
+        return Scanned::Number(number, first + length);
+    }
+    scan_long(text, first, negative)
+}
+
+/// Reads an unsigned number of at most seven bytes before a delimiter; returns it and its length. `None` if
+/// it is not such a number.
+#[inline]
+fn scan_short(text: &[u8]) -> Option<(Number, usize)> {
+    let word = u64::from_le_bytes(*text.first_chunk()?);
+    let whole = digits_before(word);
+    if whole == 0 || whole == 8 || (whole > 1 && text[0] == b'0') {
+        return None;
+    }
+    match text[whole] {
+        b'|' | b'\n' => Some((Number::Int(join_digits(word, whole).cast_signed()), whole)),
+        b'.' => {
+            let before = (1 << (8 * whole)) - 1;
+            let word = (word & before) | ((word >> 8) & !before);
+            let count = digits_before(word);
+            let ends = matches!(text[(count + 1).min(7)], b'|' | b'\n');
+            #[expect(clippy::cast_precision_loss, reason = "at most six digits")]
+            let value = || join_digits(word, count) as f64 / POWERS[count - whole];
+            (whole < count && ends).then(|| (Number::Float(value()), count + 1))
+        }
+        _ => None,
+    }
+}
+
+/// [`scan`] for a number of any length, from its first digit on.
+fn scan_long(text: &[u8], first: usize, negative: bool) -> Scanned {
     let (value, point) = scan_digits(text, first, 0);
     let whole = point - first;
     if whole == 0 || (whole > 1 && text[first] == b'0') {
@@ -146,8 +184,12 @@ const MANTISSA_DIGITS: usize = 19;
 #[inline]
 fn scan_digits(text: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
     while let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        let (number, count) = leading_digits(u64::from_le_bytes(*word));
-        value = value.wrapping_mul(WHOLE_POWERS[count]).wrapping_add(number);
+        let word = u64::from_le_bytes(*word);
+        let count = digits_before(word);
+        if count > 0 {
+            let number = join_digits(word, count);
+            value = value.wrapping_mul(WHOLE_POWERS[count]).wrapping_add(number);
+        }
         at += count;
         if count < 8 {
             return (value, at);
@@ -165,24 +207,28 @@ fn scan_digits(text: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
 const WHOLE_POWERS: [u64; 9] =
     [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Returns the value of the digits at the beginning of eight bytes, and how many they are. The first byte is
-/// the lowest of `word`.
+/// How many of eight bytes are digits, up to the first that is none. The first byte is the lowest of `word`.
 #[inline]
-fn leading_digits(word: u64) -> (u64, usize) {
-    let digits = word ^ (HIGH / 128 * u64::from(b'0'));
+fn digits_before(word: u64) -> usize {
+    let digits = word ^ ZEROS;
     // The highest bit is clear in both operands of the `|` only for a digit. Only a byte that is not a digit
     // carries into the next byte, so the bytes up to the first such byte are exact.
     let others = (digits | digits.wrapping_add(HIGH / 128 * 0x76)) & HIGH;
-    let count = others.trailing_zeros() as usize / 8;
-    if count == 0 {
-        return (0, 0);
-    }
+    others.trailing_zeros() as usize / 8
+}
+
+/// The value of the first `count` digits of eight bytes; `count` is at least 1.
+#[inline]
+fn join_digits(word: u64, count: usize) -> u64 {
     // The shift puts zeros before the digits. Then neighbours are joined to two, four and eight digits.
-    let digits = digits << (64 - 8 * count);
+    let digits = (word ^ ZEROS) << (64 - 8 * count);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
-    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF, count)
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF
 }
+
+/// The digit 0 in each byte.
+const ZEROS: u64 = HIGH / 128 * b'0' as u64;
 
 /// The double nearest to `value / 10^places`; `None` if 128 bits do not decide which one is nearest.
 #[inline]
@@ -362,8 +408,11 @@ mod tests {
                     let length = digits(&bytes);
                     let number =
                         std::str::from_utf8(&bytes[..length]).unwrap().parse().unwrap_or(0);
-                    let found = leading_digits(u64::from_le_bytes(bytes));
-                    assert_eq!(found, (number, length), "{bytes:?}");
+                    let word = u64::from_le_bytes(bytes);
+                    assert_eq!(digits_before(word), length, "{bytes:?}");
+                    if length > 0 {
+                        assert_eq!(join_digits(word, length), number, "{bytes:?}");
+                    }
                 }
             }
         }

@@ -58,6 +58,27 @@ pub(crate) fn read(
     read_up_to(text, start, end, [delimiter; 2])
 }
 
+/// The token from `start` up to `delimiter` or `end`, and the offset of that delimiter or `end`, if its first
+/// letter alone shows that [`read`] would return it as a string.
+#[inline]
+pub(crate) fn bare_word(
+    text: &str,
+    start: usize,
+    end: usize,
+    delimiter: u8,
+) -> Option<(&str, usize)> {
+    let bytes = text.as_bytes().get(start..end)?;
+    let first = bytes.first()?;
+    if !first.is_ascii_alphabetic() || matches!(first, b't' | b'f') {
+        return None;
+    }
+    let length = match delimiter {
+        b'\n' => bytes.len(),
+        _ => find([delimiter; 2], bytes).unwrap_or(bytes.len()),
+    };
+    (!is_blank(bytes[length - 1])).then(|| (&text[start..start + length], start + length))
+}
+
 /// Parses an element in the cell of a list column, up to `,`, `|` or `end`.
 pub(crate) fn read_element(text: &str, start: usize, end: usize) -> Read<(Token<'_>, usize)> {
     read_up_to(text, start, end, *b",|")
@@ -205,6 +226,24 @@ mod tests {
         for text in ["01", "1.", ".5", "+1", "NaN", "null", "1.٥", "^{a", "", "a\"b\"", "-a", "--1"]
         {
             assert_eq!(one(text), Ok(Token::String(text.into())), "{text}");
+        }
+    }
+
+    #[test]
+    fn bare_words_are_those_tokens_that_begin_with_most_letters() {
+        for text in ["a", "a b", "Köln", "a\"b", "a\r", "x^{a}", "z "] {
+            for end in ["", "|", "|b", "|1|"] {
+                let text = format!("{text}{end}");
+                let read = read(&text, 0, text.len(), b'|').unwrap();
+                if let Some((word, stop)) = bare_word(&text, 0, text.len(), b'|') {
+                    assert_eq!(read, (Token::String(word.into()), stop), "{text}");
+                } else {
+                    assert!(text.starts_with("z "), "{text}");
+                }
+            }
+        }
+        for text in ["", "true", "false", "1", "-", "~", "^", "\"a\"", " a", "é"] {
+            assert_eq!(bare_word(text, 0, text.len(), b'|'), None, "{text}");
         }
     }
 

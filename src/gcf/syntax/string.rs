@@ -70,8 +70,19 @@ pub(crate) fn write_key(key: &str, out: &mut String) {
 }
 
 fn bare_key_length(text: &[u8]) -> usize {
-    text.iter().take_while(|&&byte| byte == b'_' || byte.is_ascii_alphanumeric()).count()
+    text.iter().position(|&byte| !BARE[usize::from(byte)]).unwrap_or(text.len())
 }
+
+/// The bytes of bare keys.
+const BARE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = byte == b'_' as usize || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
 
 /// Appends a quoted string. `"`, `\` and control characters are escaped.
 pub(crate) fn write_quoted(text: &str, out: &mut String) {
