@@ -180,6 +180,34 @@ mod of_one_version {
 
     #[cfg(Py_3_14)]
     pub(crate) use super::growing_dict as dict;
+
+    /// Sets the value of a key whose hash is known; -1 and an exception without memory.
+    ///
+    /// # Safety
+    /// The thread is attached to the interpreter; the first object is a dict, and the hash is that of the key.
+    #[inline]
+    #[cfg(not(Py_3_14))]
+    pub(crate) unsafe fn set_known(
+        dict: *mut PyObject,
+        key: *mut PyObject,
+        value: *mut PyObject,
+        hash: ffi::Py_hash_t,
+    ) -> std::ffi::c_int {
+        unsafe extern "C" {
+            /// Python 3.11 to 3.13 export this undocumented function.
+            fn _PyDict_SetItem_KnownHash(
+                dict: *mut PyObject,
+                key: *mut PyObject,
+                value: *mut PyObject,
+                hash: ffi::Py_hash_t,
+            ) -> std::ffi::c_int;
+        }
+        // SAFETY: as above.
+        unsafe { _PyDict_SetItem_KnownHash(dict, key, value, hash) }
+    }
+
+    #[cfg(Py_3_14)]
+    pub(crate) use super::set_hashed as set_known;
 }
 
 /// The same functions; what they do and what is safe stands in `of_one_version`.
@@ -187,6 +215,7 @@ mod of_one_version {
 mod stable {
     pub(crate) use super::growing_dict as dict;
     pub(crate) use super::resize_by_copy as resize;
+    pub(crate) use super::set_hashed as set_known;
 
     use crate::make::memory_error;
     use compactwire::memory::NO_MEMORY;
@@ -294,4 +323,17 @@ pub(crate) unsafe fn resize_by_copy(
 pub(crate) unsafe fn growing_dict(_: pyo3::ffi::Py_ssize_t) -> *mut pyo3::ffi::PyObject {
     // SAFETY: the caller is attached to the interpreter.
     unsafe { pyo3::ffi::PyDict_New() }
+}
+
+/// `set_known` where Python does not export a function that takes the hash: a `str` keeps its own.
+#[cfg(any(Py_3_14, Py_LIMITED_API))]
+#[inline]
+pub(crate) unsafe fn set_hashed(
+    dict: *mut pyo3::ffi::PyObject,
+    key: *mut pyo3::ffi::PyObject,
+    value: *mut pyo3::ffi::PyObject,
+    _: pyo3::ffi::Py_hash_t,
+) -> std::ffi::c_int {
+    // SAFETY: the caller is attached to the interpreter, and the first object is a dict.
+    unsafe { pyo3::ffi::PyDict_SetItem(dict, key, value) }
 }

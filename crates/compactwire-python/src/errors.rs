@@ -5,6 +5,7 @@
 //! core's message, and the core's fields as attributes.
 
 use crate::make::{ensure_memory, make_dict, make_str, make_tuple, memory_error};
+use crate::value::objects::Raised;
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
@@ -89,9 +90,15 @@ impl From<ProduceError> for Error {
     }
 }
 
+impl From<Raised> for Error {
+    fn from(raised: Raised) -> Self {
+        Self(raised.into())
+    }
+}
+
 /// A reader's error, or the exception raised in a sink of Python objects.
-impl From<gcf::ReadError<PyErr>> for Error {
-    fn from(error: gcf::ReadError<PyErr>) -> Self {
+impl From<gcf::ReadError<Raised>> for Error {
+    fn from(error: gcf::ReadError<Raised>) -> Self {
         match error {
             gcf::ReadError::Text(error) => error.into(),
             gcf::ReadError::Sink(error) => error.into(),

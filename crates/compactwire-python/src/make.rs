@@ -228,6 +228,34 @@ pub(crate) fn set(
     if result == 0 { Ok(()) } else { Err(PyErr::fetch(dict.py())) }
 }
 
+/// A key, and its hash.
+pub(crate) struct Hashed {
+    key: Py<PyString>,
+    hash: ffi::Py_hash_t,
+}
+
+impl Hashed {
+    pub(crate) fn new(key: Bound<'_, PyString>) -> PyResult<Self> {
+        let hash = key.hash()?;
+        Ok(Self { key: key.unbind(), hash })
+    }
+
+    /// The key.
+    #[inline]
+    pub(crate) fn key<'py>(&self, py: Python<'py>) -> &Bound<'py, PyString> {
+        self.key.bind(py)
+    }
+
+    /// Sets the value of the key, as [`set`].
+    #[inline]
+    pub(crate) fn set(&self, dict: &Bound<'_, PyDict>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        // SAFETY: as in `set`; the hash is that of the key.
+        let result =
+            unsafe { abi::set_known(dict.as_ptr(), self.key.as_ptr(), value.as_ptr(), self.hash) };
+        if result == 0 { Ok(()) } else { Err(PyErr::fetch(dict.py())) }
+    }
+}
+
 /// An int of a size.
 pub(crate) fn make_size(py: Python<'_>, size: usize) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.

@@ -81,7 +81,7 @@ pub(super) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyA
     let mut builder = Objects::new(py, text.len());
     match attached(|| json::read(text, json::Limits::default(), &mut builder))? {
         Ok(_) => Ok(builder.finish()),
-        Err(ReadError::Sink(error)) => Err(error),
+        Err(ReadError::Sink(error)) => Err(error.into()),
         Err(ReadError::Json(error)) => Err(invalid_format(py, &error.to_string())),
     }
 }

@@ -5,7 +5,8 @@
 //! values alike, because texts repeat in most documents. Only the operator `is` can tell the difference.
 
 use crate::make::{
-    ensure_memory, make_dict, make_dict_for, make_float, make_int, make_list, make_text, push, set,
+    Hashed, ensure_memory, make_dict, make_dict_for, make_float, make_int, make_list, make_text,
+    push, set,
 };
 use compactwire::walk::{Columns, Scalar, Sink, Text};
 use hashbrown::HashMap;
@@ -20,6 +21,24 @@ const ROW_SIZE: usize = 4096;
 
 /// How many short texts are kept at most. A power of two.
 const MAX_TEXTS: usize = 1 << 10;
+
+/// The exception that ends the building: a pointer, so that results fit into registers.
+pub(crate) struct Raised(Box<PyErr>);
+
+impl From<PyErr> for Raised {
+    #[cold]
+    fn from(error: PyErr) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl From<Raised> for PyErr {
+    fn from(raised: Raised) -> Self {
+        *raised.0
+    }
+}
+
+type Result<T = ()> = std::result::Result<T, Raised>;
 
 /// A sink that builds a Python object.
 pub(crate) struct Objects<'py> {
@@ -48,10 +67,11 @@ struct Texts<'py> {
     slots: Vec<Slot<'py>>,
 }
 
+/// All slots together are half as large as the nearest cache of a processor.
 #[derive(Default)]
 struct Slot<'py> {
-    word: u128,
-    length: usize,
+    /// The bytes of the text, and its length in the highest byte.
+    text: [u64; 2],
     object: Option<Bound<'py, PyString>>,
 }
 
@@ -65,23 +85,22 @@ impl<'py> Texts<'py> {
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "two halves; a few bits of a hash")]
-    fn get(&mut self, py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyString>> {
+    fn get(&mut self, py: Python<'py>, text: Text<'_>) -> Result<Bound<'py, PyString>> {
         let length = text.text.len();
-        if !(1..=16).contains(&length) {
-            return make_text(py, text);
+        if !(1..16).contains(&length) {
+            return Ok(make_text(py, text)?);
         }
-        let [low, high] = [text.word as u64, (text.word >> 64) as u64];
+        let [low, high] = [text.word as u64, (text.word >> 64) as u64 | (length as u64) << 56];
         let mixed = (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let last = self.slots.len() - 1;
         let slot = &mut self.slots[(mixed >> 48) as usize & last];
         if let Some(object) = &slot.object
-            && slot.word == text.word
-            && slot.length == length
+            && slot.text == [low, high]
         {
             return Ok(object.clone());
         }
         let object = make_text(py, text)?;
-        *slot = Slot { word: text.word, length, object: Some(object.clone()) };
+        *slot = Slot { text: [low, high], object: Some(object.clone()) };
         Ok(object)
     }
 }
@@ -122,8 +141,8 @@ impl<'py> Objects<'py> {
         self.open.clear();
     }
 
-    fn key_object(&mut self, key: &str) -> PyResult<Bound<'py, PyString>> {
-        if key.len() <= 16 {
+    fn key_object(&mut self, key: &str) -> Result<Bound<'py, PyString>> {
+        if key.len() < 16 {
             return self.texts.get(self.py, Text::new(key));
         }
         if let Some(known) = self.keys.get(key) {
@@ -141,20 +160,20 @@ impl<'py> Objects<'py> {
 
     /// Adds a value to the innermost container.
     #[inline]
-    fn put(&mut self, value: Bound<'py, PyAny>) -> PyResult<()> {
+    fn put(&mut self, value: Bound<'py, PyAny>) -> Result {
         if let Some(Open::Dict(dict, Some(key))) = self.open.last() {
-            return set(dict, key, &value);
+            return Ok(set(dict, key, &value)?);
         }
-        push(&mut self.values, value)
+        Ok(push(&mut self.values, value)?)
     }
 
     /// Adds a member to the innermost container, a dict.
     #[inline]
-    fn put_member(&self, name: &Py<PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        match self.open.last() {
-            Some(Open::Dict(dict, _)) => set(dict, name.bind(self.py), value),
-            _ => Ok(()),
+    fn put_member(&self, name: &Prepared, value: &Bound<'py, PyAny>) -> Result {
+        if let (Some(Open::Dict(dict, _)), Prepared::Name(name)) = (self.open.last(), name) {
+            name.set(dict, value)?;
         }
+        Ok(())
     }
 
     #[inline]
@@ -165,7 +184,7 @@ impl<'py> Objects<'py> {
     }
 
     #[inline]
-    fn scalar(&mut self, scalar: Scalar<'_>) -> PyResult<Bound<'py, PyAny>> {
+    fn scalar(&mut self, scalar: Scalar<'_>) -> Result<Bound<'py, PyAny>> {
         let py = self.py;
         Ok(match scalar {
             Scalar::Null => py.None().into_bound(py),
@@ -178,42 +197,42 @@ impl<'py> Objects<'py> {
 }
 
 impl Sink for Objects<'_> {
-    type Error = PyErr;
+    type Error = Raised;
 
-    fn null(&mut self) -> PyResult<()> {
+    fn null(&mut self) -> Result {
         self.put(self.py.None().into_bound(self.py))
     }
 
-    fn bool(&mut self, value: bool) -> PyResult<()> {
+    fn bool(&mut self, value: bool) -> Result {
         self.put(PyBool::new(self.py, value).to_owned().into_any())
     }
 
     #[inline]
-    fn int(&mut self, value: i64) -> PyResult<()> {
+    fn int(&mut self, value: i64) -> Result {
         self.put(make_int(self.py, value)?)
     }
 
-    fn big_int(&mut self, digits: &str) -> PyResult<()> {
+    fn big_int(&mut self, digits: &str) -> Result {
         self.put(self.py.get_type::<PyInt>().call1((digits,))?)
     }
 
     #[inline]
-    fn float(&mut self, value: f64) -> PyResult<()> {
+    fn float(&mut self, value: f64) -> Result {
         self.put(make_float(self.py, value)?)
     }
 
-    fn string(&mut self, text: &str) -> PyResult<()> {
+    fn string(&mut self, text: &str) -> Result {
         let text = self.texts.get(self.py, Text::new(text))?;
         self.put(text.into_any())
     }
 
     #[inline]
-    fn begin_array(&mut self) -> PyResult<()> {
+    fn begin_array(&mut self) -> Result {
         self.open.push(Open::List(self.values.len()));
         Ok(())
     }
 
-    fn end_array(&mut self) -> PyResult<()> {
+    fn end_array(&mut self) -> Result {
         if let Some(Open::List(first)) = self.open.pop() {
             let list = make_list(self.py, self.values.drain(first..).map(Ok))?;
             self.put(list.into_any())?;
@@ -222,20 +241,20 @@ impl Sink for Objects<'_> {
     }
 
     #[inline]
-    fn begin_object(&mut self) -> PyResult<()> {
+    fn begin_object(&mut self) -> Result {
         self.open.push(Open::Dict(make_dict(self.py)?, None));
         Ok(())
     }
 
     #[inline]
-    fn key(&mut self, key: &str) -> PyResult<()> {
+    fn key(&mut self, key: &str) -> Result {
         let name = self.key_object(key)?;
         self.set_key(name);
         Ok(())
     }
 
     #[inline]
-    fn end_object(&mut self) -> PyResult<()> {
+    fn end_object(&mut self) -> Result {
         match self.open.pop() {
             Some(Open::Dict(dict, _)) => self.put(dict.into_any()),
             _ => Ok(()),
@@ -245,7 +264,7 @@ impl Sink for Objects<'_> {
 
 /// A prepared key or constant: its Python object.
 pub(crate) enum Prepared {
-    Name(Py<PyString>),
+    Name(Hashed),
     Constant(Py<PyAny>),
 }
 
@@ -253,24 +272,24 @@ impl Columns for Objects<'_> {
     type Prepared = Prepared;
     type Mark = [usize; 2];
 
-    fn name(&mut self, key: &str) -> PyResult<Prepared> {
-        Ok(Prepared::Name(self.key_object(key)?.unbind()))
+    fn name(&mut self, key: &str) -> Result<Prepared> {
+        Ok(Prepared::Name(Hashed::new(self.key_object(key)?)?))
     }
 
     #[inline]
-    fn known_key(&mut self, name: &Prepared) -> PyResult<()> {
+    fn known_key(&mut self, name: &Prepared) -> Result {
         if let Prepared::Name(name) = name {
-            self.set_key(name.bind(self.py).clone());
+            self.set_key(name.key(self.py).clone());
         }
         Ok(())
     }
 
-    fn constant(&mut self, scalar: Scalar<'_>) -> PyResult<Prepared> {
+    fn constant(&mut self, scalar: Scalar<'_>) -> Result<Prepared> {
         Ok(Prepared::Constant(self.scalar(scalar)?.unbind()))
     }
 
     #[inline]
-    fn known_scalar(&mut self, constant: &Prepared) -> PyResult<()> {
+    fn known_scalar(&mut self, constant: &Prepared) -> Result {
         match constant {
             Prepared::Constant(object) => self.put(object.bind(self.py).clone()),
             Prepared::Name(_) => Ok(()),
@@ -278,31 +297,37 @@ impl Columns for Objects<'_> {
     }
 
     #[inline]
-    fn begin_row(&mut self, members: usize) -> PyResult<()> {
+    fn begin_row(&mut self, members: usize) -> Result {
         self.open.push(Open::Dict(make_dict_for(self.py, members)?, None));
         Ok(())
     }
 
     #[inline]
-    fn known_member(&mut self, name: &Prepared, value: Scalar<'_>) -> PyResult<()> {
+    fn known_member(&mut self, name: &Prepared, value: Scalar<'_>) -> Result {
         let value = self.scalar(value)?;
-        match name {
-            Prepared::Name(name) => self.put_member(name, &value),
-            Prepared::Constant(_) => Ok(()),
-        }
+        self.put_member(name, &value)
     }
 
     #[inline]
-    fn known_text(&mut self, name: &Prepared, value: Text<'_>) -> PyResult<()> {
+    fn known_int(&mut self, name: &Prepared, value: i64) -> Result {
+        let value = make_int(self.py, value)?;
+        self.put_member(name, &value)
+    }
+
+    #[inline]
+    fn known_float(&mut self, name: &Prepared, value: f64) -> Result {
+        let value = make_float(self.py, value)?;
+        self.put_member(name, &value)
+    }
+
+    #[inline]
+    fn known_text(&mut self, name: &Prepared, value: Text<'_>) -> Result {
         let value = self.texts.get(self.py, value)?;
-        match name {
-            Prepared::Name(name) => self.put_member(name, value.as_any()),
-            Prepared::Constant(_) => Ok(()),
-        }
+        self.put_member(name, value.as_any())
     }
 
     #[inline]
-    fn reserve(&mut self, name: &Prepared) -> PyResult<Option<usize>> {
+    fn reserve(&mut self, name: &Prepared) -> Result<Option<usize>> {
         // A dict keeps the order of its keys when a value is replaced.
         self.known_member(name, Scalar::Null)?;
         Ok(Some(0))
