@@ -104,7 +104,9 @@ def test_the_documents_of_all_vectors_are_written_alike_on_every_path(value: Any
     text = judged(value)
     assert gcf.dumps(value) == text
     assert gcf.dumps(value, default=unwrap) == text
-    assert gcf.dumps_bytes(collections.OrderedDict(a=value)) == judged({"a": value}).encode()
+    ordered = collections.OrderedDict(b=0, a=value)
+    ordered.move_to_end("b")
+    assert gcf.dumps_bytes(ordered) == judged({"a": value, "b": 0}).encode()
 
 
 ROW = {"id": 7, "none": None, "at": {"x": 1, "y": {"z": "t"}}, "rows": [{"a": 1, "b": 2}], "l": [1]}

@@ -84,6 +84,8 @@ REQUEST: Any = cw.Request(args=[{"a": n} for n in range(MANY)])
 ROWS: list[Any] = [{"a": n, "b": f"text {n}", "c": [n]} for n in range(MANY)]
 FLAT: list[Any] = [{"id": n, "group": n // 9} for n in range(MANY)]
 ORDERED = [collections.OrderedDict(row) for row in ROWS]
+for row in ORDERED:
+    row.move_to_end("a")
 GCF, JSON = gcf.dumps(ROWS), json.dumps(ROWS)
 SET = gcf.KeyedSet(FLAT, key="id")
 NEXT = gcf.KeyedSet([{"id": n, "group": n // 8} for n in range(MANY)], key="id")

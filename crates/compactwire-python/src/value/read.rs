@@ -78,13 +78,18 @@ pub(crate) fn digits(value: &Bound<'_, PyInt>) -> PyResult<Option<String>> {
     }
 }
 
+/// The class `OrderedDict`.
+pub(crate) fn ordered_dict(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "collections", "OrderedDict")
+}
+
 /// The items of a dict, copied; those of an `OrderedDict` in its own order.
 pub(crate) fn items<'py>(
     dict: &Bound<'py, PyDict>,
 ) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
-    static ORDERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     if !dict.is_exact_instance_of::<PyDict>() {
-        let ordered = ORDERED.import(dict.py(), "collections", "OrderedDict")?;
+        let ordered = ordered_dict(dict.py())?;
         if dict.is_instance(ordered)? {
             let items = ordered.call_method1("items", (dict,))?;
             let mut copied = Vec::new();

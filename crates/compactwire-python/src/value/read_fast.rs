@@ -3,9 +3,11 @@
 //! Nearly every value consists of plain dicts, lists and scalars. The walk borrows them and their strings.
 //! That is sound because this thread stays attached to the interpreter during the whole walk and no
 //! Python code runs, so that nothing is changed or freed. The walk stops at the first
-//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, a subclass
-//! of dict, and anything that is an error. Without the interpreter's global lock it is never used.
+//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`
+//! whose order was changed, and anything that is an error. Without the interpreter's global lock it is never
+//! used.
 
+use super::read::ordered_dict;
 use crate::abi::{self, Elements};
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::ffi;
@@ -17,7 +19,11 @@ use std::marker::PhantomData;
 pub(crate) const LOCKED: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
 /// A walk over plain objects.
-pub(crate) struct BorrowedWalk<'py>(PhantomData<Python<'py>>);
+pub(crate) struct BorrowedWalk<'py> {
+    /// The class `OrderedDict`; null if it is not known.
+    ordered: *mut ffi::PyTypeObject,
+    _attached: PhantomData<Python<'py>>,
+}
 
 /// An object that this walk cannot read; [`super::owned`] may be able to.
 pub(crate) struct NotPlain;
@@ -39,7 +45,8 @@ impl<'py> BorrowedWalk<'py> {
     /// The interpreter is [`LOCKED`]. While the walk is used, the thread stays attached, no Python code
     /// runs, and no reference that existed before is dropped.
     pub(crate) unsafe fn new(object: &Bound<'py, PyAny>) -> (Self, Borrowed) {
-        (Self(PhantomData), Borrowed(object.as_ptr()))
+        let ordered = ordered_dict(object.py()).map_or(std::ptr::null_mut(), Bound::as_type_ptr);
+        (Self { ordered, _attached: PhantomData }, Borrowed(object.as_ptr()))
     }
 }
 
@@ -74,9 +81,20 @@ fn int_of<'v, A, O>(object: *mut ffi::PyObject) -> Result<Found<'v, A, O>, Stop<
 #[cold]
 fn subclass_of<'v>(
     object: *mut ffi::PyObject,
+    ordered: *mut ffi::PyTypeObject,
 ) -> Result<Found<'v, Elements, BorrowedDict>, Stop<NotPlain>> {
     // SAFETY: each function is called for an instance of its class.
     unsafe {
+        if ffi::PyDict_Check(object) != 0 {
+            let class = ffi::Py_TYPE(object);
+            let is_in_order = if class == ordered {
+                has_order_of_dict(object)
+            } else {
+                !ordered.is_null() && ffi::PyType_IsSubtype(class, ordered) == 0
+            };
+            let dict = BorrowedDict { dict: object, next: 0 };
+            return Ok(if is_in_order { Found::Object(dict) } else { Found::Foreign });
+        }
         if ffi::PyUnicode_Check(object) != 0 {
             Ok(Found::Text(text_of(object)?))
         } else if ffi::PyLong_Check(object) != 0 {
@@ -90,6 +108,39 @@ fn subclass_of<'v>(
         } else {
             Ok(Found::Foreign)
         }
+    }
+}
+
+/// Whether the order of an `OrderedDict` is also that of the dict that it is based on. It is, unless a member
+/// was moved.
+///
+/// # Safety
+/// The object is an `OrderedDict`, of no subclass.
+unsafe fn has_order_of_dict(object: *mut ffi::PyObject) -> bool {
+    // SAFETY: the object is a dict. With keys of the class `str` its iterator runs no Python code; it is a new
+    // object, so the collector is switched off, which could run some.
+    unsafe {
+        let was_on = ffi::PyGC_Disable();
+        let iterate = ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_iter);
+        let iterate: Option<ffi::getiterfunc> = std::mem::transmute(iterate);
+        let iterator = iterate.map_or(std::ptr::null_mut(), |iterate| iterate(object));
+        let (mut next, mut key) = (0, std::ptr::null_mut());
+        let mut is_in_order = !iterator.is_null();
+        while is_in_order
+            && ffi::PyDict_Next(object, &raw mut next, &raw mut key, std::ptr::null_mut()) != 0
+        {
+            is_in_order = ffi::Py_TYPE(key) == &raw mut ffi::PyUnicode_Type && {
+                let own = ffi::PyIter_Next(iterator);
+                ffi::Py_XDECREF(own);
+                own == key
+            };
+        }
+        ffi::Py_XDECREF(iterator);
+        ffi::PyErr_Clear();
+        if was_on == 1 {
+            ffi::PyGC_Enable();
+        }
+        is_in_order
     }
 }
 
@@ -125,7 +176,7 @@ impl Walk for BorrowedWalk<'_> {
             } else if class == &raw mut ffi::PyTuple_Type {
                 Ok(Found::Array(Elements::of_tuple(object)))
             } else {
-                subclass_of(object)
+                subclass_of(object, self.ordered)
             }
         }
     }
@@ -153,6 +204,8 @@ impl Walk for BorrowedWalk<'_> {
                 || ffi::PyFloat_Check(object) != 0
             {
                 Type::Scalar
+            } else if ffi::PyDict_Check(object) != 0 {
+                Type::Object
             } else {
                 Type::Foreign
             }
