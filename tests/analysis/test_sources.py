@@ -36,6 +36,61 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
     assert read([tmp_path / "c.json", tmp_path / "a.md"])[1] == ("An answer.\n", None)
 
 
+def test_records_of_csv_are_rows(tmp_path: Path) -> None:
+    long = "x" * 200_000  # More than the limit for a cell of the module `csv`.
+    content = f'\ufeffid,text\r\n007,"a, \u2028\nb"\r\n\r\n1\r\n2,{long}\r\n'
+    (tmp_path / "a.CSV").write_text(content, encoding="utf-8", newline="")
+    wrong = (None, "WrongNumberOfCells")
+    first, last = '{"id":"007","text":"a, \u2028\\nb"}', f'{{"id":"2","text":"{long}"}}'
+    assert read(tmp_path / "a.CSV", rows=1) == [(first, None), wrong, (last, None)]
+    assert read(tmp_path, column="text") == [("a, \u2028\nb", None), wrong, (long, None)]
+    (tmp_path / "a.CSV").write_text("id\ttext, all\n1\ta,b\n", encoding="utf-8")
+    (tmp_path / "a.CSV").rename(tmp_path / "a.tsv")
+    assert read(tmp_path, column="text, all") == [("a,b", None)]
+    (tmp_path / "a.tsv").write_text("", encoding="utf-8")
+    assert read(tmp_path, column="text") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ("a;b\n1;2,5\n", ['{"a":"1","b":"2,5"}']),
+        ("a|b\n", []),
+        ("a;b\tc\n1\t2\n", ['{"a;b":"1","c":"2"}']),
+        ("a;b\n1\n", ['{"a;b":"1"}']),
+        ("a;b,c\n1;2,3\n", ['{"a;b":"1;2","c":"3"}']),
+        ('"a;b"\n"1;2"\n', ['{"a;b":"1;2"}']),
+    ],
+)
+def test_the_delimiter_of_csv_is_that_of_header_and_first_record(
+    content: str, rows: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
+    assert [text for text, _ in read(tmp_path)] == rows
+    assert analysis.read_corpus(tmp_path)["a.csv"] == [json.loads(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b'a,b\n1,2\n"x,3\n', {}, "line 3: invalid CSV: unexpected end of data; a cell with"),
+        (b'a\n"' + b"x\n" * 99, {"max_row": 50}, "a record of more than 50 characters; a cell"),
+        (b"a,a\n1,2\n", {}, "line 1: two columns are named 'a'; rename one"),
+        (b"a\n\xff\n", {}, "'utf-8' codec can't decode byte 0xff"),
+        ("a\n1\n".encode("utf-16"), {}, "UTF-16 or UTF-32; convert it to UTF-8"),
+        (b"a,b\n1,2\n", {"column": "c"}, "expected one column 'c'; the columns are 'a', 'b'"),
+    ],
+)
+def test_csv_that_cannot_be_read_is_an_error_with_the_name_of_the_file(
+    content: bytes, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(CompactWireError) as caught:
+        read(tmp_path, **options)
+    assert str(caught.value).startswith(f"{tmp_path / 'a.csv'}: ")
+    assert message in str(caught.value)
+
+
 def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'"x"\n' * 100)
@@ -111,10 +166,10 @@ def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> 
 
 
 def test_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"a\.csv: cannot read a file with the suffix '\.csv'"):
-        read(tmp_path / "a.csv")
-    assert read(tmp_path / "a.csv", kind="text") == [("a,b\n1,2\n", None)]
+    (tmp_path / "a.org").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"a\.org: cannot read a file with the suffix '\.org'"):
+        read(tmp_path / "a.org")
+    assert read(tmp_path / "a.org", kind="text") == [("a,b\n1,2\n", None)]
     with pytest.raises(FileNotFoundError, match="to measure a text, put it into a column"):
         read("The answer is 42.")
     with pytest.raises(ValueError, match="no file matches"):

@@ -110,10 +110,10 @@ def test_files_with_rows_that_fail_are_named(
 def test_files_of_a_folder_that_are_not_read_are_told(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("c.csv", "d.csv", "README", ".hidden.gz"):
+    for name in ("c.org", "d.org", "README", ".hidden.gz"):
         (lake / name).write_text("a,b\n", encoding="utf-8")
     code, _, err = run(capsys, "analyze", lake, "--column", "text", "--format", "dsl")
-    told = f"compactwire: {lake}: files of these kinds are not read: no suffix, .csv\n"
+    told = f"compactwire: {lake}: files of these kinds are not read: no suffix, .org\n"
     assert (code, err) == (0, told)
 
 
@@ -146,16 +146,14 @@ def test_files_without_rows_are_no_error_but_are_told(
     ("name", "end"),
     [
         ("nowhere.jsonl", "no file or folder '{path}'"),
-        ("folder", "'{path}'; expected .jsonl, .ndjson, .parquet, .json or text files"),
+        ("folder", "'{path}'; expected .jsonl, .ndjson, .csv, .tsv, .parquet, .json or text files"),
         ("a.png", "or a text file; with --kind text, it is one text"),
-        ("a.csv", "it is one text; to measure it as a table: compactwire stats {path}"),
     ],
 )
 def test_a_path_that_cannot_be_read_is_an_error_in_words_of_the_command(
     name: str, end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for made in ("a.png", "a.csv"):
-        (tmp_path / made).write_bytes(b"a,b\n")
+    (tmp_path / "a.png").write_bytes(b"a,b\n")
     (tmp_path / "folder").mkdir()
     code, out, err = run(capsys, "analyze", tmp_path / name)
     assert (code, out) == (1, "")
@@ -286,7 +284,11 @@ def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
     ("name", "options", "message"),
     [
         ("a.Parquet", [], "--sample or --held-out reads the rows of a Parquet file"),
-        ("a.csv", ["--sample", 9000], ".jsonl, .ndjson, .parquet, .json or a text file"),
+        (
+            "a.org",
+            ["--sample", 9000],
+            ".jsonl, .ndjson, .csv, .tsv, .parquet, .json or a text file",
+        ),
     ],
 )
 def test_a_file_that_train_cannot_read_is_an_error_that_says_what_to_do(

@@ -78,6 +78,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "claims": {"_core.claims"},
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
+    "_csv": set(),
     "_texts": {"errors"},
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},
@@ -155,7 +156,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
             "tokens",
         )
     },
-    "analysis.corpus": {"", "_texts", "analysis.extra", "errors"},
+    "analysis.corpus": {"", "_csv", "_texts", "analysis.extra", "errors"},
     "analysis.extra": set(),
     "analysis.figure": {"_texts", "analysis.extra", "analysis.timing", "errors"},
     "analysis.measured": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
@@ -166,7 +167,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         for name in ("candidates", "comparison", "corpus", "extra", "measured", "sources", "tokens")
     },
     "analysis.samples": {"_texts", "analysis.extra", "analysis.sources", "errors"},
-    "analysis.sources": {"", "_texts", "errors"}
+    "analysis.sources": {"", "_csv", "_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
     "analysis.summary": {"errors"}
     | {f"analysis.{name}" for name in ("candidates", "comparison", "extra")},
@@ -224,12 +225,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     },
     "cli.cad": {"", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
-    "cli._forms": {"", "cli._rows", "cli._shell", "analysis.candidates"},
+    "cli._forms": {"", "_csv", "cli._rows", "cli._shell", "analysis.candidates"},
     "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measured"},
     "cli.completion": {"cli._shell"},
     "cli.conformance": {"", "cli._shell", "conformance"},
     "cli._output": set(),
-    "cli._rows": {"", "cli._shell"},
+    "cli._rows": {"", "_csv", "cli._shell"},
     "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.mcp": {"_tools", "cli._shell", "mcp"}

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from compactwire import gcf
 
+from .._csv import read_table
 from .._texts import check_positive, one_line
 from ..errors import CompactWireError
 from .extra import need
@@ -32,9 +33,10 @@ _TEXT = {
 }
 _JSON = {".json", ".vcad"}
 _LINES = {".jsonl", ".ndjson"}
+_CSV = {".csv", ".tsv"}
 _TABLES = {".parquet"}
 
-FileKind = Literal["text", "json", "lines", "table"]
+FileKind = Literal["text", "json", "lines", "csv", "table"]
 
 
 class Corpus(Mapping[str, Any]):
@@ -85,8 +87,9 @@ def read_corpus(
     ----------
     folder : str or path-like
         A folder, read with all folders in it. ``.json`` and ``.vcad`` are read as values,
-        ``.jsonl`` as a list of values, ``.parquet`` as a list of rows; ``.md``, ``.txt`` and other
-        text files as texts. Other files, hidden files and links are skipped.
+        ``.jsonl`` as a list of values, ``.csv``, ``.tsv`` (with cells as strings) and ``.parquet``
+        as a list of rows; ``.md``, ``.txt`` and other text files as texts. Other files, hidden
+        files and links are skipped.
     texts : bool
         Whether to read every file as a text, including JSON files; ``.parquet`` is skipped.
     limit : int, optional
@@ -124,9 +127,14 @@ def kind_of_file(path: Path) -> FileKind | None:
     """Return what the content of a file is by its suffix; None if the suffix is unknown."""
     suffix = path.suffix.lower()
     kinds: dict[FileKind, set[str]] = {
-        "text": _TEXT, "json": _JSON, "lines": _LINES, "table": _TABLES
+        "text": _TEXT, "json": _JSON, "lines": _LINES, "csv": _CSV, "table": _TABLES
     }  # fmt: skip
     return next((kind for kind, suffixes in kinds.items() if suffix in suffixes), None)
+
+
+def csv_kind(path: Path) -> str:
+    """The kind of a file of the kind "csv", as `delimiter_of` takes it."""
+    return path.suffix.lower().removeprefix(".")
 
 
 def taken(path: Path, root: Path) -> bool:
@@ -165,6 +173,8 @@ def read_input(path: Path, texts: bool = False) -> Any:
         if path.suffix.lower() in _LINES:
             lines = enumerate(text.split("\n"), 1)
             return [_value(line, number) for number, line in lines if line.strip()]
+        if path.suffix.lower() in _CSV:
+            return read_table(text, csv_kind(path))
     except ValueError as error:
         raise CompactWireError(f"{one_line(str(path))}: {error}") from error
     except RecursionError:

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import io
 import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
 
 from compactwire import gcf
 
+from .._csv import START, delimiter_of, read_records
 from .._texts import check_positive, check_texts, one_line
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
 from .corpus import (
     Corpus,
     DuplicateKeyError,
+    csv_kind,
     kind_of_file,
     naming_parquet,
     parse,
@@ -45,6 +48,7 @@ _BATCH_BYTES = 8 << 20
 # The metadata of a batch: whether its rows are texts or JSON.
 _KIND = b"compactwire.rows"
 _TOO_LARGE = "RowTooLarge"
+_WRONG_CELLS = "WrongNumberOfCells"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -97,8 +101,9 @@ def batches(
     source : str, path-like, DataFrame, Arrow table or column, or iterable of these
         A `str` is a path: of a file, of a folder (with all folders in it; hidden files, links and
         other files are skipped) or a pattern such as ``logs/**/*.jsonl``. A row is a line of
-        ``.jsonl`` and ``.ndjson`` and a row of ``.parquet``; any other file (``.json``, ``.md``,
-        ``.txt``, ...) is one row. Objects with ``__arrow_c_stream__`` are read where they are.
+        ``.jsonl`` and ``.ndjson`` and a row of ``.csv``, ``.tsv`` (an object of strings) and
+        ``.parquet``; any other file (``.json``, ``.md``, ``.txt``, ...) is one row. Objects with
+        ``__arrow_c_stream__`` are read where they are.
     column : str, optional
         The column of a table, or the member of each line, whose texts are the rows. By default a
         row is the whole value.
@@ -115,7 +120,7 @@ def batches(
     ------
     pyarrow.RecordBatch
         ``text`` (null where the source has a null, or the row cannot be read) and ``error`` (null,
-        or the class of the error: "RowTooLarge", "UnicodeDecodeError", ...).
+        or the class of the error: "RowTooLarge", "WrongNumberOfCells", "UnicodeDecodeError", ...).
 
     Raises
     ------
@@ -276,7 +281,7 @@ def _of_arrow(
         if not types.is_struct(columns.type):
             message = f"column {name!r} is of a table; the source is a column of {columns.type}"
             raise OptionError(message, option="column")
-        _check_column(name, columns.type)
+        _check_column(name, [field.name for field in columns.type])
     for chunk in columns.chunks:
         for start in range(0, len(chunk), reading.rows):
             part = chunk.slice(start, reading.rows)
@@ -286,8 +291,7 @@ def _of_arrow(
             yield from _of_array(part if name is None else _field(part, name), errors, own, reading)
 
 
-def _check_column(name: str, table: Iterable[pa.Field], place: str = "") -> None:
-    names = [field.name for field in table]
+def _check_column(name: str, names: list[str], place: str = "") -> None:
     if names.count(name) != 1:
         known = ", ".join(map(repr, names))
         message = f"{place}expected one column {name!r}; the columns are {known}"
@@ -373,7 +377,8 @@ def _known(path: Path, reading: Reading) -> Path:
     if kind_of_file(path) is None and reading.kind == "auto":
         raise CompactWireError(
             f"{one_line(str(path))}: cannot read a file with the suffix {path.suffix!r}; expected"
-            " .jsonl, .ndjson, .parquet, .json or a text file; with kind='text', it is one text"
+            " .jsonl, .ndjson, .csv, .tsv, .parquet, .json or a text file;"
+            " with kind='text', it is one text"
         )
     return path
 
@@ -391,6 +396,8 @@ def read_file(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
         yield from _of_parquet(path, reading)
     elif kind == "lines":
         yield from _of_lines(path, reading)
+    elif kind == "csv":
+        yield from _of_csv(path, reading)
     else:
         rows_kind = reading.kind_or("json" if kind == "json" else "text")
         text, error = _whole(path, reading.max_row)
@@ -429,10 +436,11 @@ def _member(line: str, name: str) -> tuple[str | None, str | None]:
 
 def _of_lines(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
     rows_kind = reading.kind_or("json" if reading.column is None else "text")
-    texts: list[str | None] = []
-    errors: list[str | None] = []
-    size = read = 0
-    whole = max(1, path.stat().st_size)
+    yield from _gathered(_read_lines(path, reading), rows_kind, reading.rows)
+
+
+def _read_lines(path: Path, reading: Reading) -> Iterator[tuple[str | None, str | None, float]]:
+    read, whole = 0, max(1, path.stat().st_size)
     for line, length in _lines(path, reading.max_row):
         read += length
         if line is not None and not line.strip():
@@ -440,24 +448,67 @@ def _of_lines(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
         text, error = (None, _TOO_LARGE) if line is None else _decoded(line)
         if reading.column is not None and text is not None:
             text, error = _member(text, reading.column)
+        yield text, error, read / whole
+
+
+def _gathered(
+    found: Iterable[tuple[str | None, str | None, float]],
+    kind: Literal["text", "json"],
+    limit: int,
+) -> Iterator[tuple[Rows, float]]:
+    """Gather texts and errors, each with the part of the file that is read, in batches."""
+    texts: list[str | None] = []
+    errors: list[str | None] = []
+    size = 0
+    for text, error, part in found:
         texts.append(text)
         errors.append(error)
         size += len(text or "")
-        if len(texts) == reading.rows or size > _BATCH_BYTES:
-            yield Rows(rows_kind, texts, errors), min(1.0, read / whole)
+        if len(texts) == limit or size > _BATCH_BYTES:
+            yield Rows(kind, texts, errors), min(1.0, part)
             texts, errors, size = [], [], 0
-    yield Rows(rows_kind, texts, errors), 1.0
+    yield Rows(kind, texts, errors), 1.0
+
+
+def _of_csv(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
+    rows_kind = reading.kind_or("json" if reading.column is None else "text")
+    with path.open("rb") as data:
+        _skip_mark(data, path)
+        with io.TextIOWrapper(data, "utf-8", newline="") as file:
+            records = _read_csv(file, data, path, reading)
+            try:
+                yield from _gathered(records, rows_kind, reading.rows)
+            except OptionError:
+                raise
+            except ValueError as error:
+                raise CompactWireError(f"{one_line(str(path))}: {error}") from error
+
+
+def _read_csv(
+    file: TextIO, data: BinaryIO, path: Path, reading: Reading
+) -> Iterator[tuple[str | None, str | None, float]]:
+    start, whole = file.tell(), max(1, path.stat().st_size)
+    delimiter = delimiter_of(file.read(START), csv_kind(path))
+    file.seek(start)
+    records = read_records(file, delimiter, reading.max_row)
+    _, header = next(records, (0, []))
+    if reading.column is not None and header:
+        _check_column(reading.column, header, f"{one_line(str(path))}: ")
+    for _, cells in records:
+        text, error = None, None
+        if len(cells) != len(header):
+            error = _WRONG_CELLS
+        elif reading.column is None:
+            text = compact(dict(zip(header, cells, strict=True)))
+        else:
+            text = cells[header.index(reading.column)]
+        yield text, error, data.tell() / whole
 
 
 def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
     """Lines without their end, None for one that is too long; and how many bytes each had."""
     with path.open("rb") as file:
-        mark = file.read(4)
-        if mark.startswith(_WIDE_MARKS):
-            raise CompactWireError(
-                f"{one_line(str(path))}: the text is UTF-16 or UTF-32; convert it to UTF-8"
-            )
-        file.seek(3 if mark.startswith(b"\xef\xbb\xbf") else 0)
+        _skip_mark(file, path)
         while line := file.readline(limit + 1):
             length = len(line)
             if length <= limit or line.endswith(b"\n"):
@@ -470,13 +521,22 @@ def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
             yield None, length
 
 
+def _skip_mark(file: BinaryIO, path: Path) -> None:
+    mark = file.read(4)
+    if mark.startswith(_WIDE_MARKS):
+        raise CompactWireError(
+            f"{one_line(str(path))}: the text is UTF-16 or UTF-32; convert it to UTF-8"
+        )
+    file.seek(3 if mark.startswith(b"\xef\xbb\xbf") else 0)
+
+
 def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
     parquet = need("pyarrow.parquet", "pyarrow")
     column, done = reading.column, 0
     with naming_parquet(path), parquet.ParquetFile(path, pre_buffer=False) as file:
         whole = max(1, file.metadata.num_rows)
         if column is not None:
-            _check_column(column, file.schema_arrow, f"{one_line(str(path))}: ")
+            _check_column(column, file.schema_arrow.names, f"{one_line(str(path))}: ")
         for batch in file.iter_batches(reading.rows, columns=column and [column]):
             done += batch.num_rows
             for rows in _of_arrow(to_arrow(batch), None, reading):

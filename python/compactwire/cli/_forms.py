@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import compactwire as cw
 from compactwire import cad, gcf
 
+from .._csv import START, delimiter_of
 from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
 from ._rows import BOM, KINDS, UNWRITABLE, as_json, check_value, judge_of
 from ._shell import read, source_name, utf8
 
 if TYPE_CHECKING:
-    from ..analysis.candidates import Kind, Reader
+    from .._csv import START, delimiter_of
+from ..analysis.candidates import Kind, Reader
 
 _SUFFIXES = {
     **KINDS,
@@ -181,11 +183,15 @@ def _parsed(data: bytes, kind: str, path: str) -> Input:
         return Input(kind, "response", cw.Response(text), text, setup)
     if kind == "gcf":
         return _gcf(utf8(data, source_name(path)), path)
+    text = utf8(data, source_name(path))
     value = _value(as_json(data, kind, source_name(path)))
     content: Kind = "cad" if kind == _JSON and kind_of(value) == "cad" else "value"
     setup = ["import json, compactwire as cw", "from compactwire import cad, gcf"]
-    setup += [*_loading(path, kind, content), _COMPACT]
-    return Input(kind, content, prepared(value, content), utf8(data, source_name(path)), setup)
+    if kind in ("csv", "tsv"):
+        setup += _loading_rows(path, delimiter_of(text[:START], kind))
+    else:
+        setup += _loading(path, kind, content)
+    return Input(kind, content, prepared(value, content), text, [*setup, _COMPACT])
 
 
 def _sniffed(data: bytes) -> str:
@@ -253,12 +259,14 @@ def _loading(path: str, kind: str, content: Kind) -> list[str]:
         return _opened(
             path, r'value = [json.loads(line) for line in {}.split(b"\n") if line.strip()]'
         )
-    if kind == _JSON:
-        return _opened(path, "value = json.loads({})")
-    delimiter = r', delimiter="\t"' if kind == "tsv" else ""
+    return _opened(path, "value = json.loads({})")
+
+
+def _loading_rows(path: str, delimiter: str) -> list[str]:
+    option = "" if delimiter == "," else f', delimiter="{delimiter}"'.replace("\t", r"\t")
     # The reader takes a blank line at the beginning for a header without names.
     text = _opened(path, rf'text = {_TEXT}.lstrip("\r\n")')
-    rows = f'value = list(csv.DictReader(io.StringIO(text, newline=""){delimiter}))'
+    rows = f'value = list(csv.DictReader(io.StringIO(text, newline=""){option}))'
     return ["import csv, io", *text, rows]
 
 

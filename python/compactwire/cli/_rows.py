@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 import compactwire as cw
 from compactwire import gcf
 
+from .._csv import read_table
 from ._shell import first_text, naming, read, source_name, utf8
 
 if TYPE_CHECKING:
@@ -80,7 +79,11 @@ def as_json(data: bytes, kind: str, name: str) -> bytes:
         return data
     if kind == "jsonl":
         return _array(data)
-    rows = _table(utf8(data, name), name, "\t" if kind == "tsv" else ",")
+    text = utf8(data, name)
+    try:
+        rows = read_table(text, kind)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     return json.dumps(rows, ensure_ascii=False).encode()
 
 
@@ -112,34 +115,3 @@ def check_value(text: bytes) -> None:
             json.loads(text)
         except (ValueError, RecursionError):
             raise error from None
-
-
-def _table(text: str, name: str, delimiter: str) -> list[dict[str, str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    # The limit for a field applies to the whole process, so it is restored afterwards. Here it is
-    # not needed: the size of the whole input is limited already.
-    before = csv.field_size_limit(max(len(text), 1))
-    try:
-        # The reader returns a blank line as a row without cells.
-        header = next(filter(None, reader), [])
-        if twice := sorted({one for one in header if header.count(one) > 1}):
-            raise ValueError(
-                f"{name}: line {reader.line_num}: two columns are named {twice[0]!r}; rename one"
-            )
-        return [_row(row, header, f"{name}: line {reader.line_num}") for row in reader if row]
-    except csv.Error as error:
-        raise ValueError(
-            f"{name}: line {reader.line_num}: invalid CSV: {error}; "
-            'a cell with a delimiter, quote or line break is "quoted", and a quote in it doubled'
-        ) from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _row(row: list[str], header: list[str], place: str) -> dict[str, str]:
-    if len(row) != len(header):
-        raise ValueError(
-            f"{place}: expected {len(header)} cells, as in the header, found {len(row)}; "
-            "correct the record; cells are separated by commas (--input csv) or tabs (--input tsv)"
-        )
-    return dict(zip(header, row, strict=True))

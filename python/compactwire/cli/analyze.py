@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="a file, folder or pattern: rows of .jsonl and .parquet, other files as one row",
+        help="a file, folder or pattern: rows of .jsonl, .csv and .parquet, other files as one row",
     )
     parser.add_argument(
         "--column", metavar="NAME", help="the column or member with the texts (default: whole rows)"
@@ -174,18 +174,16 @@ class _Job:
                         f"compactwire: {one_line(path)}: files of these kinds are not read: {names}"
                     )
             except (OSError, ValueError) as error:
-                complain(ValueError(_as_options(str(error), path)))
+                complain(ValueError(_as_options(str(error))))
                 self.failed.append(path)
 
 
-def _as_options(message: str, path: str) -> str:
+def _as_options(message: str) -> str:
     """Name options of the command in an error that names those of Python."""
     message = message.removesuffix("; to measure a text, put it into a column")
     message = message.replace("with kind='text'", "with --kind text")
     if message.startswith("no file to read"):
-        message += "; expected .jsonl, .ndjson, .parquet, .json or text files"
-    if path.lower().endswith((".csv", ".tsv")):
-        message += f"; to measure it as a table: compactwire stats {path}"
+        message += "; expected .jsonl, .ndjson, .csv, .tsv, .parquet, .json or text files"
     return message
 
 

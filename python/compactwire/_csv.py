@@ -1,0 +1,116 @@
+"""Records of CSV, as lists of cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+# The characters of a file that `delimiter_of` needs.
+START = 1 << 16
+_DELIMITERS = (",", ";", "\t", "|")
+_LARGEST_LIMIT = (1 << 31) - 1  # of a C long of 32 bits
+
+
+def delimiter_of(start: str, kind: str) -> str:
+    """Return the delimiter of a file of the kind "csv" or "tsv" that starts with this text.
+
+    That of CSV is the comma, unless the header has none, and has as many cells of another delimiter
+    as the first record.
+    """
+    if kind == "tsv":
+        return "\t"
+    for delimiter in _DELIMITERS:
+        widths = _widths(start, delimiter)
+        if widths[:1] > [1] and (delimiter == "," or len(set(widths)) == 1):
+            return delimiter
+    return ","
+
+
+def read_table(text: str, kind: str) -> list[dict[str, str]]:
+    """Read a file of the kind "csv" or "tsv" as rows of strings.
+
+    Raises
+    ------
+    ValueError
+        As `read_records`, or a record does not have as many cells as the header.
+    """
+    file, delimiter = io.StringIO(text, newline=""), delimiter_of(text[:START], kind)
+    records = read_records(file, delimiter, max(len(text), 1))
+    _, header = next(records, (0, []))
+    return [_row(cells, header, line) for line, cells in records]
+
+
+def _row(cells: list[str], header: list[str], line: int) -> dict[str, str]:
+    if len(cells) != len(header):
+        raise ValueError(
+            f"line {line}: expected {len(header)} cells, as in the header, found {len(cells)}; "
+            "correct the record, or put cells with a delimiter in quotes"
+        )
+    return dict(zip(header, cells, strict=True))
+
+
+def _widths(start: str, delimiter: str) -> list[int]:
+    """Return the number of cells of the header and of the first record."""
+    reader = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter)
+    return [len(cells) for cells in islice(filter(None, reader), 2)]
+
+
+def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tuple[int, list[str]]]:
+    """Read the header and the records, each with the number of its last line.
+
+    Blank lines are skipped. A record may have more or fewer cells than the header.
+
+    Raises
+    ------
+    ValueError
+        The text is not CSV, two columns have one name, or a record has more than `max_record`
+        characters; the message says in which line.
+    """
+    length = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal length
+        while line := file.readline(max_record + 1):
+            length += len(line)
+            if length > max_record:
+                raise csv.Error(f"a record of more than {max_record:,} characters")
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    header = True
+    try:
+        while (cells := _next(reader, max_record)) is not None:
+            length = 0
+            if header and cells:
+                _check_header(cells, reader.line_num)
+                header = False
+            if cells:
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise ValueError(
+            f"line {reader.line_num}: invalid CSV: {error}; "
+            'a cell with a delimiter, quote or line break is "quoted", and a quote in it doubled'
+        ) from None
+
+
+def _next(reader: Iterator[list[str]], max_record: int) -> list[str] | None:
+    # The limit for a cell applies to the whole process, so it is restored afterwards.
+    before = csv.field_size_limit(min(max_record, _LARGEST_LIMIT))
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _check_header(names: Iterable[str], line: int) -> None:
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"line {line}: two columns are named {name!r}; rename one")
+        seen.add(name)
