@@ -280,10 +280,30 @@ def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
     assert err.endswith(" samples (a sample with seed 0 and max_bytes 50000)\n")
 
 
+def test_train_without_a_sample_takes_each_row(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (lake / "a.jsonl").read_text(encoding="utf-8").split("\n")
+    table = pa.table({"text": [json.loads(row)["text"] for row in rows]})
+    (tmp_path / "data").mkdir()
+    need("pyarrow.csv", "").write_csv(table, tmp_path / "data" / "a.csv")
+    parquet.write_table(table, tmp_path / "data" / "b.parquet")
+    (tmp_path / "data" / "c.jsonl").write_text("{\n" + "\n".join(rows), encoding="utf-8")
+    out, texts = tmp_path / "out", table["text"].to_pylist()
+    code, err = train(capsys, out, tmp_path / "data", "--column", "text")
+    made = cw.Dictionary.train(texts * 3, size=2000, time=0)
+    assert (code, out.read_bytes()) == (0, made.to_bytes())
+    assert "rows that cannot be read are left out: JSONDecodeError: 1\n" in err
+    code, err = train(capsys, out, lake / "a.jsonl")
+    assert out.read_bytes() == cw.Dictionary.train(rows, size=2000, time=0).to_bytes()
+    code, err = train(capsys, out, lake / "a.jsonl", "--max-input", 999)
+    assert (code, err.endswith("larger than 999 bytes, the limit of --max-input\n")) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.Parquet", [], "--sample or --held-out reads the rows of a Parquet file"),
+        ("a.Parquet", [], "smaller than the minimum file footer (8 bytes)"),
         (
             "a.org",
             ["--sample", 9000],
@@ -308,7 +328,6 @@ def test_a_file_that_train_cannot_read_is_an_error_that_says_what_to_do(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--column", "text"], "--column needs --sample or --held-out"),
         (["--always-save"], "--always-save needs --held-out"),
         (["--column", "text", "--sample", 9000, "--always-save"], "--always-save needs --held-out"),
         (["--sample", 0], "--sample must be 1 or more, not 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -52,6 +53,33 @@ def sampled(
     return texts
 
 
+def has_rows(path: Path) -> bool:
+    """Whether the rows of the file are texts of their own, by its suffix."""
+    from compactwire.analysis.corpus import kind_of_file
+
+    return kind_of_file(path) in ("lines", "csv", "table")
+
+
+def rows_of(path: Path, column: str | None) -> Iterator[str]:
+    """Return the rows of a file; at the end, tell how many could not be read.
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read, or is Parquet and the extra ``analysis`` is not installed.
+    """
+    from compactwire.analysis.sources import Reading, read_file
+
+    failed: Counter[str] = Counter()
+    try:
+        for rows, _ in read_file(path, Reading(column)):
+            failed.update(error for error in rows.errors if error)
+            yield from (text for text in rows.texts if text is not None)
+    except ImportError as error:
+        raise ValueError(str(error)) from error
+    _tell_failed(failed)
+
+
 def held_out_sizes(
     dictionary: cw.Dictionary, paths: Iterable[str], column: str | None
 ) -> tuple[Size, Size, Size]:
@@ -97,11 +125,14 @@ def _batches(paths: Iterable[str], column: str | None) -> Iterator[pa.RecordBatc
 
 def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Pass batches on; at the end, tell how many rows could not be read."""
-    failed: dict[str, int] = {}
+    failed: Counter[str] = Counter()
     for batch in batches:
-        for error in batch["error"].drop_null().to_pylist():
-            failed[error] = failed.get(error, 0) + 1
+        failed.update(batch["error"].drop_null().to_pylist())
         yield batch
+    _tell_failed(failed)
+
+
+def _tell_failed(failed: Counter[str]) -> None:
     if failed:
         counts = ", ".join(f"{name}: {count}" for name, count in sorted(failed.items()))
         tell(f"compactwire: rows that cannot be read are left out: {counts}")

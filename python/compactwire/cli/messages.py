@@ -195,13 +195,11 @@ def _as_table(inspection: cw.Inspection) -> str:
 
 def _run_train(args: argparse.Namespace) -> int:
     sampled = args.held_out or args.sample is not None
-    if args.column is not None and not sampled:
-        raise ValueError("--column needs --sample or --held-out")
     if args.sample == 0:
         raise ValueError("--sample must be 1 or more, not 0")
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
-    texts = _sample(args) if sampled else list(_samples(args.paths, args.max_input))
+    texts = _sample(args) if sampled else list(_samples(args))
     if not texts:
         where = "" if args.column is None else f" with a text in {args.column!r}"
         raise ValueError(f"no samples to train on: the paths have no file or row{where}")
@@ -254,14 +252,22 @@ def _verified(dictionary: cw.Dictionary, args: argparse.Namespace) -> bool:
     return False
 
 
-def _samples(paths: Iterable[str], limit: int) -> Iterator[str]:
-    """Read the samples, which together have at most `limit` bytes."""
-    for path in _files(paths):
-        if path.suffix.lower() == ".parquet":
-            raise ValueError(f"{path}: --sample or --held-out reads the rows of a Parquet file")
-        text = read_text(str(path), limit)
-        limit -= len(text.encode())
-        yield text
+def _samples(args: argparse.Namespace) -> Iterator[str]:
+    """Read the samples, which together have at most `args.max_input` bytes."""
+    from ._training import has_rows, rows_of
+
+    left = args.max_input
+    for path in _files(args.paths):
+        if args.column is None and not has_rows(path):
+            texts = iter([read_text(str(path), left)])
+        else:
+            texts = rows_of(path, args.column)
+        for text in texts:
+            left -= len(text.encode())
+            if left < 0:
+                limit = f"{args.max_input:,} bytes, the limit of --max-input"
+                raise OSError(f"{path}: with it, the samples are larger than {limit}")
+            yield text
 
 
 def _files(paths: Iterable[str]) -> Iterator[Path]:
@@ -364,7 +370,12 @@ def _add_train(commands: Commands) -> None:
     about = "train a dictionary on sample texts"
     example = "compactwire train logs/ answers/ --size 32768 -o mine.zdct"
     parser = add_command(commands, "train", _run_train, about, example)
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file (one sample) or a folder")
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a file or folder; rows of .jsonl, .csv and .parquet are samples, and other files",
+    )
     add_max_input(parser)
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="dictionary file")
     parser.add_argument(
@@ -392,12 +403,13 @@ def _add_train(commands: Commands) -> None:
         "--sample",
         type=natural,
         metavar="BYTES",
-        help="train on a sample of so many bytes, of files of any size: rows of .jsonl and "
-        ".parquet and other files are texts (default with --held-out: "
+        help="train on a sample of so many bytes, of files of any size (default with --held-out: "
         f"{_SAMPLE_SIZES} times --size)",
     )
     parser.add_argument(
-        "--column", metavar="NAME", help="the column or member with the texts of a sample"
+        "--column",
+        metavar="NAME",
+        help="the column or member of the rows with the texts (default: whole rows)",
     )
     parser.add_argument(
         "--held-out",
