@@ -84,3 +84,5 @@ def test_a_table_or_value_that_is_no_sample_is_an_error() -> None:
         analysis.merge_samples([pa.table({"text": ["a"]})], 5)
     with pytest.raises(TypeError, match=r"that sample\(\) returned, not list"):
         analysis.merge_samples(no_tables, 5)
+    with pytest.raises(TypeError, match="merge_samples takes a list of tables"):
+        analysis.merge_samples(analysis.merge_samples([], 5), 5)

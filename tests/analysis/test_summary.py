@@ -141,6 +141,7 @@ def test_a_table_or_value_that_is_no_summary_is_an_error() -> None:
     ("values", "message"),
     [
         ([None, 1], "the column 'count' has nulls"),
+        ([-1, 2], r"the column 'count' has -1; summarize\(\) makes numbers from 0 to 9"),
         ([0.5, 1.0], r"other values than those of summarize\(\)"),
         (["many", "1"], r"other values than those of summarize\(\)"),
         ([[1], [2]], r"other values than those of summarize\(\)"),
@@ -153,3 +154,27 @@ def test_counts_that_are_no_whole_numbers_are_an_error(values: list[Any], messag
     for call in (analysis.report, lambda one: analysis.merge([one])):
         with pytest.raises(cw.CompactWireError, match=message):
             call(summary)
+
+
+def test_bins_that_no_number_has_are_an_error() -> None:
+    columns = {"format": ["gcf"], "what": ["share"], "count": [1], "total": [0]}
+    for number in (-1, 1 << 30):
+        summary = pa.table({**columns, "bin": [number]})
+        with pytest.raises(cw.CompactWireError, match=f"'bin' has {number}; .* from 0 to 7295$"):
+            analysis.report(summary)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("bytes", ["many"]), ("bytes", [0.5]), ("round_trip", ["often"])]
+)
+def test_measurements_of_another_type_are_an_error(name: str, values: list[Any]) -> None:
+    table = analysis.measure(pa.array(["a"]), formats=["dsl"], tokenizer=None)
+    changed = table.set_column(table.column_names.index(name), name, pa.array(values))
+    with pytest.raises(cw.CompactWireError, match=r"other values than those of measure\(\)"):
+        analysis.summarize(changed)
+
+
+def test_measurements_with_views_are_summarized() -> None:
+    table = analysis.measure(pa.array(["a", None]), formats=["dsl"], tokenizer=None)
+    views = table.set_column(1, "format", table["format"].cast(pa.string_view()))
+    assert analysis.summarize(views).equals(analysis.summarize(table))

@@ -93,7 +93,7 @@ def measure(
         int(token_fraction * (1 << 64)),
     )
     pa = need("pyarrow", "pyarrow")
-    tables, first = [_schema().empty_table()], 0
+    tables, first = [measured_schema().empty_table()], 0
     check_known(how.formats, {"response", "value"})
     for rows in rows_of(source, reading):
         check_known(how.formats, {_KINDS[rows.kind]})
@@ -130,7 +130,8 @@ class _Parsed:
     errors: list[str | None]
 
 
-def _schema() -> pa.Schema:
+def measured_schema() -> pa.Schema:
+    """The schema of the table that `measure` returns."""
     pa = need("pyarrow", "pyarrow")
     sizes = ("bytes", "json_bytes", "pretty_bytes", "tokens", "json_tokens")
     return pa.schema(
@@ -173,7 +174,7 @@ def _measured(rows: Rows, first: int, how: _How) -> Iterator[pa.Table]:
             "round_trip": found.whole,
             "error": found.errors,
         }
-        yield need("pyarrow", "pyarrow").table(columns, schema=_schema())
+        yield need("pyarrow", "pyarrow").table(columns, schema=measured_schema())
 
 
 def _row_after_row(tables: list[pa.Table]) -> pa.Table:

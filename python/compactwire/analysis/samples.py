@@ -113,6 +113,8 @@ def merge_samples(
     0
     """
     _check(k=k, max_bytes=max_bytes)
+    if hasattr(tables, "__arrow_c_stream__"):
+        raise TypeError("merge_samples takes a list of tables, not one table")
     found: dict[bytes, str] = {}
     for table in tables:
         found.update(_pairs(table))

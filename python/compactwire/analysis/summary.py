@@ -27,6 +27,7 @@ from ..errors import CompactWireError
 from .candidates import JSON, PRETTY, candidates
 from .comparison import checked_price
 from .extra import need
+from .rows import measured_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,9 +75,9 @@ def summarize(table: pa.Table, /) -> pa.Table:
     >>> summarize(table).filter(pyarrow.compute.field("what") == "bytes").to_pylist()[0]
     {'format': 'dsl', 'what': 'bytes', 'bin': 12, 'count': 1, 'total': 12}
     """
-    names = ["format", "bytes", "json_bytes", "pretty_bytes", "tokens", "json_tokens"]
-    table = _table(table, [*names, "round_trip", "error"], "measure")
-    return merge(_parts(table))
+    schema = measured_schema()
+    schema = schema.remove(schema.get_field_index("row"))
+    return merge(_parts(_table(table, schema, "measure")))
 
 
 def merge(tables: Iterable[pa.Table], /) -> pa.Table:
@@ -161,29 +162,39 @@ def report(summary: pa.Table, /, *, price: float | None = None) -> pd.DataFrame:
     return frame
 
 
-def _table(table: Any, names: list[str], maker: str) -> pa.Table:
+def _table(table: Any, schema: pa.Schema, maker: str) -> pa.Table:
+    """Return the columns of a table with these types, which an engine may have changed."""
     if not hasattr(table, "__arrow_c_stream__"):
         found = type(table).__name__
         raise TypeError(f"expected a table of Arrow that {maker}() returned, not {found}")
-    found = need("pyarrow", "pyarrow").table(table)
-    for name in names:
+    pa = need("pyarrow", "pyarrow")
+    found = pa.table(table)
+    for name in schema.names:
         if name not in found.column_names:
             message = f"the table has no column {name!r}: pass the result of {maker}()"
             raise CompactWireError(message)
-    return found.select(names)
+    try:
+        return found.select(schema.names).cast(schema)
+    except pa.ArrowException as error:
+        message = f"the table has other values than those of {maker}(): {error}"
+        raise CompactWireError(message) from error
 
 
 def _summary(table: Any) -> pa.Table:
-    """Return a summary with the types of `_schema`, which an engine may have changed."""
-    found = _table(table, _schema().names, "summarize")
+    found = _table(table, _schema(), "summarize")
+    compute = need("pyarrow.compute", "pyarrow")
+    largest = {"bin": bin_of(_MOST), "count": _MOST, "total": _MOST}
     for name in found.column_names:
         if found[name].null_count:
             raise CompactWireError(f"the column {name!r} has nulls; summarize() makes none")
-    try:
-        return found.cast(_schema())
-    except need("pyarrow", "pyarrow").ArrowException as error:
-        message = f"the table has other values than those of summarize(): {error}"
-        raise CompactWireError(message) from error
+        bounds = compute.min_max(found[name]).as_py() if name in largest and len(found) else {}
+        for value in bounds.values():
+            if not 0 <= value <= largest[name]:
+                raise CompactWireError(
+                    f"the column {name!r} has {value}; summarize() makes numbers from 0 to"
+                    f" {largest[name]}"
+                )
+    return found
 
 
 def _schema() -> pa.Schema:
@@ -221,7 +232,7 @@ def _halves(compute: Any, column: Any) -> Iterator[tuple[str, Any]]:
 def _joined(table: Any, name: str) -> list[int]:
     high, low = (table[f"{name} {part}_sum"].to_pylist() for part in ("high", "low"))
     sums = [(one << _HALF) + two for one, two in zip(high, low, strict=True)]
-    if any(not -_MOST <= one <= _MOST for one in sums):
+    if any(one > _MOST for one in sums):
         raise OverflowError(f"a sum of {name} passes 2^63 - 1: make several summaries")
     return sums
 
