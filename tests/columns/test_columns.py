@@ -246,6 +246,36 @@ def test_a_method_that_is_none_is_no_method() -> None:
         arrow.encode(Nothing())
 
 
+@pytest.mark.parametrize("call", [arrow.encode, gcf.dumps, cw.shrink])
+def test_values_without_an_arrow_type_are_an_error_that_says_what_to_do(call: Any) -> None:
+    class Mixed:
+        error: BaseException = ValueError("cannot convert 'x' to int64\n" + "x" * 999)
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise self.error
+
+    expected = (
+        r"^this Mixed cannot be read as Arrow: cannot convert 'x' to int64\\nx{172}; give the"
+    )
+    with pytest.raises(cw.CompactWireError, match=expected) as caught:
+        call(Mixed())
+    assert caught.value.__cause__ is Mixed.error
+    Mixed.error = KeyError("a fault of the producer")
+    with pytest.raises(KeyError):
+        call(Mixed())
+
+
+def test_a_lazy_frame_is_an_error_that_names_its_method() -> None:
+    class Lazy:
+        def collect_schema(self) -> None:
+            """As a lazy frame of Polars has it."""
+
+    for call in (arrow.encode, gcf.dumps, cw.shrink, lambda lazy: gcf.dumps({"a": [lazy]})):
+        with pytest.raises((TypeError, cw.UnsupportedValue)) as caught:
+            call(Lazy())
+        assert "Lazy is not in memory: pass the result of its collect()" in str(caught.value)
+
+
 def test_a_stream_is_not_read_twice() -> None:
     capsule = Column(["a"]).__arrow_c_stream__()
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire import analysis, arrow
+from compactwire import analysis, arrow, gcf
 from tests.columns import needed
 
 pa, pl, duckdb, pandas = (needed(name) for name in ("pyarrow", "polars", "duckdb", "pandas"))
@@ -165,3 +165,12 @@ def test_rows_that_a_lazy_frame_would_make_are_an_error_that_says_so() -> None:
             analysis.measure(source, tokenizer=None)
         with pytest.raises(TypeError, match=message):
             analysis.compare(source, seconds=0)
+
+
+def test_values_of_pandas_without_a_common_type_are_our_error() -> None:
+    frame = pandas.DataFrame({"a": [1, "x", float("nan")], "b": ["y", "y", "z"]})
+    expected = r"this (DataFrame|Series) cannot be read as Arrow: .*int64"
+    for source in (frame, frame.iloc[0]):
+        for call in (gcf.dumps, cw.shrink, analysis.measure):
+            with pytest.raises(cw.CompactWireError, match=expected):
+                call(source)

@@ -5,7 +5,7 @@
 
 use crate::args::{self, Input, class_name, one_of, sizes};
 use crate::dictionary::{Dictionary, Given};
-use crate::errors::{Result, invalid_option};
+use crate::errors::{Result, invalid_column, invalid_option};
 use crate::gcf::limits;
 use crate::interrupt::attached;
 use crate::make::make_str;
@@ -16,9 +16,10 @@ use compactwire::arrow::{
 };
 use compactwire::cad::{Dialect, MAX_EXPANSION, Options};
 use compactwire::compact::{DecodeOptions, EncodeOptions};
+use compactwire::excerpt::one_line;
 use compactwire::gcf::{self, Limits};
 use compactwire::json::Escape;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyInt, PyString, PyTuple};
@@ -187,7 +188,7 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     }
     let method = intern!(py, "__arrow_c_stream__");
     if has_method(object, method)? {
-        let capsule = object.call_method0(method)?;
+        let capsule = object.call_method0(method).map_err(|error| refused(object, error))?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
         // SAFETY: the name of the capsule says that it holds a stream, which is moved out.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
@@ -195,7 +196,7 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     }
     let method = intern!(py, "__arrow_c_array__");
     if has_method(object, method)? {
-        let capsules = object.call_method0(method)?;
+        let capsules = object.call_method0(method).map_err(|error| refused(object, error))?;
         let (schema, array) = pair(&capsules)?;
         let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
         let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
@@ -209,15 +210,52 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     Ok(None)
 }
 
+/// The characters of a producer's error that ours repeats: it may contain a value.
+const MAX_REASON: usize = 200;
+
+/// The error of an object that finds no Arrow type for its own values. Other errors stay as they are.
+#[cold]
+fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = object.py();
+    let about_values = error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyOverflowError>(py)
+        || error.is_instance_of::<PyNotImplementedError>(py);
+    if !about_values {
+        return error;
+    }
+    let class = class_name(&object.get_type());
+    let reason: String = error.value(py).to_string().chars().take(MAX_REASON).collect();
+    let message = format!(
+        "this {class} cannot be read as Arrow: {}; give the values of each column one type, or pass Python \
+         values, such as those of its to_dict()",
+        one_line(&reason)
+    );
+    let found = invalid_column(py, &message);
+    found.set_cause(py, Some(error));
+    found
+}
+
 fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
     if_column(object)?.ok_or_else(|| {
         let found = class_name(&object.get_type());
-        let message = format!(
-            "expected a column of Arrow (an object with __arrow_c_stream__ or __arrow_c_array__, such as a \
-             pyarrow array or a Polars series), not {found}"
-        );
+        let message = match lazy(object) {
+            Some(call) => format!("this {found} is not in memory: pass the result of its {call}()"),
+            None => format!(
+                "expected a column of Arrow (an object with __arrow_c_stream__ or __arrow_c_array__, such \
+                 as a pyarrow array or a Polars series), not {found}"
+            ),
+        };
         PyTypeError::new_err(message).into()
     })
+}
+
+/// The method that reads a lazy frame or column into memory.
+pub(super) fn lazy(object: &Bound<'_, PyAny>) -> Option<&'static str> {
+    let class = object.get_type();
+    let has = |name| class.hasattr(name).unwrap_or(false);
+    let calls = [("__dask_graph__", "compute"), ("collect_schema", "collect")];
+    calls.into_iter().find_map(|(mark, call)| has(mark).then_some(call))
 }
 
 fn row_options(errors: &str, threads: Option<&Bound<'_, PyAny>>) -> PyResult<RowOptions> {

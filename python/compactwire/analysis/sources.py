@@ -252,15 +252,27 @@ def _check_in_memory(source: Any) -> None:
 
 
 def to_arrow(source: Any) -> pa.ChunkedArray | None:
-    """Return an Arrow column or table as one column; None for anything else."""
+    """Return an Arrow column or table as one column; None for anything else.
+
+    Raises
+    ------
+    CompactWireError
+        The values of a column have no common Arrow type.
+    """
     pa = need("pyarrow", "pyarrow")
-    if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "__arrow_c_array__"):
-        return pa.chunked_array([pa.array(source)])
-    if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "to_frame"):
-        source = source.to_frame()  # A Series of pandas before 3.
-        column = pa.chunked_array(source)
-        return pa.chunked_array([chunk.field(0) for chunk in column.chunks], column.type[0].type)
-    return pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else None
+    try:
+        if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "__arrow_c_array__"):
+            return pa.chunked_array([pa.array(source)])
+        if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "to_frame"):
+            column = pa.chunked_array(source.to_frame())  # A Series of pandas before 3.
+            chunks = [chunk.field(0) for chunk in column.chunks]
+            return pa.chunked_array(chunks, column.type[0].type)
+        return pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else None
+    except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
+        raise CompactWireError(
+            f"this {type(source).__name__} cannot be read as Arrow: {one_line(str(error)[:200])};"
+            " give the values of each column one type"
+        ) from error
 
 
 def is_text(column: pa.DataType) -> bool:

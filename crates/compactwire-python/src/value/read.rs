@@ -7,7 +7,7 @@
 
 use super::vocabulary::Vocabulary;
 use crate::args::{class_name, utf8_if_whole, utf8_or};
-use crate::arrow::if_column;
+use crate::arrow::{if_column, lazy};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::{push, tuple_of};
@@ -539,6 +539,9 @@ pub(crate) const ENDLESS_DEFAULT: &str = "default= keeps returning objects that 
 /// The message for an object that is not a JSON type, with the options that would convert it.
 pub(crate) fn class_message(object: &Bound<'_, PyAny>, options: &str) -> String {
     let class = class_name(&object.get_type());
+    if let Some(call) = lazy(object) {
+        return format!("{class} is not in memory: pass the result of its {call}()");
+    }
     let decode = if object.is_instance_of::<PyBytes>() { "decode it to a str, or " } else { "" };
     match options {
         "" => format!("{class} is not a JSON type"),
