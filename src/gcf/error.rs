@@ -85,6 +85,8 @@ codes! {
     DeltaInvalid = "delta_invalid",
     /// A line that matches no construct of the grammar.
     InvalidLine = "invalid_line",
+    /// A text that is not JSON, where JSON is expected.
+    InvalidJson = "invalid_json",
     /// The key of a row is not a string.
     InvalidKey = "invalid_key",
     /// The braces do not contain a valid field declaration.

@@ -104,7 +104,7 @@ pub(crate) fn encode_tree(value: &Value<'_>, options: &EncodeOptions) -> Result<
 ///
 /// # Errors
 /// As [`encode`]; an error in the JSON text has line and column and one of the codes `duplicate_key`,
-/// `invalid_escape`, `invalid_surrogate`, `limit_exceeded`, `out_of_range`, otherwise `invalid_line`.
+/// `invalid_surrogate`, `limit_exceeded`, `out_of_range`, otherwise `invalid_json`.
 pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
     let bump = Bump::new();
     let mut builder = Builder::over(text, &bump, options.limits);
@@ -126,14 +126,15 @@ pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
         Err(json::ReadError::Sink(error)) => Err(error),
         Err(json::ReadError::Json(error)) => {
             let code = match error.problem {
-                json::Problem::Syntax { .. } => Code::InvalidLine,
-                json::Problem::Escape(_) | json::Problem::Control(_) => Code::InvalidEscape,
+                json::Problem::Syntax { .. }
+                | json::Problem::Escape(_)
+                | json::Problem::Control(_) => Code::InvalidJson,
                 json::Problem::Surrogate => Code::InvalidSurrogate,
                 json::Problem::Duplicate(_) => Code::DuplicateKey,
                 json::Problem::Depth(_) => Code::LimitExceeded,
                 json::Problem::Digits(_) | json::Problem::Overflow => Code::OutOfRange,
             };
-            Err(json_fault(text, error.offset, code, format!("JSON: {}", error.problem)))
+            Err(json_fault(text, error.offset, code, error.problem.to_string()))
         }
     }
 }
