@@ -166,6 +166,16 @@ pub fn decode_with_engine(name: &str, text: &str) -> Option<Vec<u8>> {
     decode_with(Engine::named(name)?, text).ok()
 }
 
+/// The engine that this processor runs: `scalar`, `avx2`, `avx512` or `neon`.
+pub fn engine() -> &'static str {
+    Engine::best().name()
+}
+
+/// The engines that are compiled for this kind of processor, the slowest first.
+pub fn engines() -> Vec<&'static str> {
+    Engine::ORDER.map(Engine::name).to_vec()
+}
+
 /// Encodes or decodes whole blocks. Unsafe, because the processor must have the engine's features.
 type Blocks = unsafe fn(&[u8], &mut [u8]) -> usize;
 
@@ -189,7 +199,19 @@ impl Engine {
     }
 
     fn named(name: &str) -> Option<Self> {
-        Self::all().find(|engine| format!("{engine:?}").eq_ignore_ascii_case(name))
+        Self::all().find(|engine| engine.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Self::Neon => "neon",
+        }
     }
 
     #[cfg(target_arch = "x86_64")]

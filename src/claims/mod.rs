@@ -19,7 +19,8 @@
 //! `schema` parses and validates them, `fields` reads their members, `canonical` writes the text that
 //! is hashed. `bundle`, `artifacts`, `claim`, `receipt`, `attestation` (with `signer` and `signed`),
 //! `policy`, `merkle` and `metrics` each handle the subject of their name. `produce` creates the files that
-//! `verify` checks, `make` constructs JSON values, and `key` holds signing keys.
+//! `verify` checks, `make` constructs JSON values, `key` holds signing keys, and `engine` says which code verifies
+//! signatures.
 //!
 //! # Speed
 //! On x86-64, a program that is compiled with `--cfg curve25519_dalek_backend="avx512"` (in `rustflags`, as in
@@ -39,6 +40,7 @@ mod attestation;
 mod bundle;
 mod canonical;
 mod claim;
+mod engine;
 mod error;
 mod fields;
 mod files;
@@ -61,6 +63,7 @@ mod steps;
 mod verify;
 
 pub use crate::excerpt::one_line;
+pub use engine::{engine, engines};
 pub use error::{Code, Failure, ProduceError};
 pub use key::SigningKey;
 pub use metrics::{Computed, estimate as estimate_tokens};

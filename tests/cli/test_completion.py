@@ -69,7 +69,7 @@ def test_bash_completes_the_commands_and_options_of_the_help(
         ("encode --dictionary -", []),
         # The command line of another program.
         ("mcp proxy -- server -", []),
-        ("nothing -", ["-h", "--help", "--version"]),
+        ("nothing -", ["-h", "--help", "--version", "-v"]),
     ],
 )
 def test_bash_completes_a_word(words: str, expected: list[str], script: Path) -> None:

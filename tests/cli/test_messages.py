@@ -56,7 +56,7 @@ verbose JSON      1,254      100.0%
 """
 
 USAGE = [
-    *("", "nonsense", "decode one two", "train .", "train -o out", "encode --format morse"),
+    *("", "-v", "nonsense", "decode one two", "train .", "train -o out", "encode --format morse"),
     *("encode --protocol 3", "encode --msgpack-version 4", "encode --status FINE"),
     *("encode --tokens -1", f"encode --tokens {'9' * 5000}", f"decode --max-size {1 << 63}"),
 ]
@@ -328,10 +328,17 @@ def test_a_usage_error_has_exit_code_2(capsys, args):
     assert capsys.readouterr().err.startswith("usage: compactwire")
 
 
-def test_version(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        main(["--version"])
-    assert capsys.readouterr().out == f"compactwire {cw.__version__}\n"
+def test_version(call):
+    version = f"compactwire {cw.__version__}\n"
+    assert call("--version") == (0, version.encode(), "")
+    code, out, _ = call("--version", "-v")
+    known = r"module for (one version of CPython|the stable ABI)\n"
+    known += r"Base85 (\w+) of (scalar(?:, \w+)*)\nEd25519 (\w+) of (serial(?:, \w+)*)\n"
+    found = re.fullmatch(known, out.decode().removeprefix(version))
+    assert code == 0
+    assert found is not None
+    assert found[2] in found[3].split(", ")
+    assert found[4] in found[5].split(", ")
 
 
 @pytest.mark.parametrize(

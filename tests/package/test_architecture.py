@@ -170,7 +170,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "analysis.sources": {"", "_csv", "_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
     "analysis.summary": {"errors"}
-    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra")},
+    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "rows")},
     "analysis.timing": set(),
     "analysis.tokens": {"_texts", "analysis.extra", "errors"},
     "analysis.turns": {""}
@@ -205,7 +205,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_demo": {"", "_demo_session", "_demo_values"},
     "_demo_session": {""},
     "_demo_values": {""},
-    "cli": {""}
+    "cli": {"", "_core"}
     | {
         f"cli.{name}"
         for name in (

@@ -54,6 +54,7 @@ static ALLOCATOR: Reserve = Reserve;
 #[pymodule(gil_used = false)]
 mod _core {
     use super::fill_reserve;
+    use ::compactwire::{base85, claims as verifier};
     use pyo3::prelude::*;
 
     #[pymodule_export]
@@ -94,6 +95,19 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// What this module was built for, and the code that it has chosen for this processor.
+    #[pyfunction(name = "_build")]
+    fn build() -> Vec<(&'static str, String)> {
+        let python = if cfg!(Py_LIMITED_API) { "the stable ABI" } else { "one version of CPython" };
+        let engine =
+            |chosen: &str, compiled: Vec<&str>| format!("{chosen} of {}", compiled.join(", "));
+        vec![
+            ("module", format!("for {python}")),
+            ("Base85", engine(base85::engine(), base85::engines())),
+            ("Ed25519", engine(verifier::engine(), verifier::engines())),
+        ]
+    }
 
     #[pymodule_init]
     #[expect(clippy::unnecessary_wraps, reason = "PyO3 expects a result")]

@@ -29,6 +29,7 @@ __all__ = [
     "_Frozen",
     "_Record",
     "__version__",
+    "_build",
     "_restore_response",
     "_restore_session",
     "_restore_session_stats",
@@ -1287,6 +1288,7 @@ class ToolCall(_Record):
     def __deepcopy__(self, memo: Any) -> ToolCall: ...
 
 def _restore_tool_call(fields: tuple[Any, ...], format: str | None) -> ToolCall: ...
+def _build() -> list[tuple[str, str]]: ...
 def encode_tool_call(
     name: str,
     arguments: Any,

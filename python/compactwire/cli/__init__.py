@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import compactwire as cw
 
+from .._core import _build
 from . import analyze, cad, claims, completion, conformance, gcf, mcp, messages, stats, verify
-from ._shell import complain, drop_stdout, one_line, without_keys
+from ._shell import complain, drop_stdout, one_line, without_keys, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +49,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    args = _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.version:
+        return write(_version(verbose=args.verbose), "-")
+    if args.verbose:
+        parser.error("-v needs --version")
+    if "run" not in args:
+        parser.error("the following arguments are required: COMMAND")
     run: Callable[[argparse.Namespace], int] = args.run
     return run(args)
 
@@ -62,6 +70,11 @@ def _flush_stdout() -> None:
     except OSError:
         drop_stdout()
         raise
+
+
+def _version(*, verbose: bool) -> str:
+    facts = _build() if verbose else []
+    return "".join(f"{name} {fact}\n" for name, fact in [("compactwire", cw.__version__), *facts])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -83,8 +96,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _Parser(prog="compactwire", description=_ABOUT)
-    parser.add_argument("--version", action="version", version=f"compactwire {cw.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument("--version", action="store_true", help="show the version")
+    about = "with --version: also what it was built for, and the code that runs on this processor"
+    parser.add_argument("-v", dest="verbose", action="store_true", help=about)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for system in _SYSTEMS:
         system.add(commands)
     completion.add(commands, lambda: parser)
