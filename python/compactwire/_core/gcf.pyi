@@ -397,7 +397,7 @@ def from_json(
     Raises
     ------
     GcfError
-        With `line` and `column` for invalid JSON (`invalid_line`, `duplicate_key`,
+        With `line` and `column` for invalid JSON (`invalid_json`, `duplicate_key`,
         `invalid_surrogate`), with `path` for an integer that exceeds 64 bits (`out_of_range`).
 
     Source: GCF 3.6 sections 2 to 7.
