@@ -214,7 +214,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
             *("messages", "stats", "verify"),
         )
     },
-    "cli._training": {"", "analysis", "analysis.sources", "cli._shell"},
+    "cli._training": {"", "analysis", "analysis.corpus", "analysis.sources", "cli._shell"},
     "cli.analyze": {
         "",
         "analysis",
