@@ -1,0 +1,24 @@
+"""The recipes of `docs/scale.md` that are no examples: the tests run the text of the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from compactwire import analysis, arrow
+
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+
+
+def run(engine: str, **names: Any) -> dict[str, Any]:
+    """Run the recipe for an engine, with these names defined; return the names that it defines."""
+    (block,) = re.findall(r"^```text\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    _, *parts = re.split(r"^# (Spark|Ray Data):.*\n", block, flags=re.M)
+    recipes = dict(zip(parts[::2], parts[1::2], strict=True))
+    # The engines send functions of `__main__` to their workers by value.
+    names |= {"__name__": "__main__", "pa": pa, "analysis": analysis, "arrow": arrow}
+    exec(compile(recipes[engine], str(PAGE), "exec"), names)
+    return names
