@@ -65,21 +65,20 @@ impl Session {
     /// As [`graph::decode`]; after `unknown_session_reference` and `session_conflict` the sender must
     /// send a full payload. The session is then unchanged.
     pub fn decode_graph(&mut self, text: &str) -> Result<Decoded, gcf::Error> {
-        self.decode_graph_if(text, |_| true)
+        self.decode_graph_with(text, Ok)
     }
 
-    /// Like [`Session::decode_graph`], but leaves the session unchanged if `accepts` returns false for the
-    /// warnings, because the caller treats them as errors.
+    /// Decodes a graph text of the peer, and returns what `make` makes of it.
     ///
     /// # Errors
-    /// As [`Session::decode_graph`].
-    pub fn decode_graph_if(
+    /// As [`Session::decode_graph`], and the error of `make`. The session is then unchanged.
+    pub fn decode_graph_with<T, E: From<gcf::Error>>(
         &mut self,
         text: &str,
-        accepts: impl FnOnce(&[String]) -> bool,
-    ) -> Result<Decoded, gcf::Error> {
+        make: impl FnOnce(Decoded) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.received.symbols.set_max_size(self.limits.max_size);
-        graph::decode_in_if(text, &mut self.received.symbols, accepts)
+        graph::decode_in_with(text, &mut self.received.symbols, make)
     }
 
     /// Assumes that the peer did not receive the last graph: its symbols are declared again.

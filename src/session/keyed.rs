@@ -105,10 +105,23 @@ impl Session {
     /// As [`keyed::receive`]; after `base_mismatch` the sender must send the set in full. The session
     /// is then unchanged.
     pub fn decode_keyed(&mut self, text: &str) -> Result<Arc<KeyedSet>, Error> {
+        self.decode_keyed_with(text, Ok)
+    }
+
+    /// Decodes a text of the peer, and returns what `make` makes of the set.
+    ///
+    /// # Errors
+    /// As [`Session::decode_keyed`], and the error of `make`. The session is then unchanged.
+    pub fn decode_keyed_with<T, E: From<Error>>(
+        &mut self,
+        text: &str,
+        make: impl FnOnce(Arc<KeyedSet>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let sets = &self.received.sets;
         let set = Arc::new(keyed::receive_by(text, |root, shape| sets.find(root, shape))?);
-        self.received.sets.keep(Arc::clone(&set), self.limits.max_size);
-        Ok(set)
+        let result = make(Arc::clone(&set))?;
+        self.received.sets.keep(set, self.limits.max_size);
+        Ok(result)
     }
 
     /// Assumes that the peer has no sets: the next one of each name is sent in full.

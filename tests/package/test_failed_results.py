@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 TOOL = {"name": "t", "about": "x" * 600}
+GRAPH = cw.Session().encode_graph(PAYLOAD)
 TEXT = "A text that is no small string of the interpreter. " * 20
 
 
@@ -52,6 +53,15 @@ def encoding_a_set() -> tuple[Any, Callable[[cw.Session], object]]:
     return cw.Session(), lambda session: session.encode_keyed(SET)
 
 
+def decoding_a_graph(text: str) -> tuple[Any, Callable[[cw.Session], object]]:
+    return cw.Session(), lambda session: session.decode_graph(text)
+
+
+def decoding_a_set() -> tuple[Any, Callable[[cw.Session], object]]:
+    text = cw.Session().encode_keyed(SET)
+    return cw.Session(), lambda session: session.decode_keyed(text)
+
+
 def state(holder: Any) -> object:
     if isinstance(holder, cw.Session):
         return holder.to_bytes(), holder.stats
@@ -66,6 +76,9 @@ CASES: dict[str, Callable[[], tuple[Any, Callable[[Any], object]]]] = {
     "decode packed": lambda: decoding(True),
     "encode_graph": encoding_a_graph,
     "encode_keyed": encoding_a_set,
+    "decode_graph": lambda: decoding_a_graph(GRAPH),
+    "decode_graph, warnings": lambda: decoding_a_graph(GRAPH + "## unknown\n"),
+    "decode_keyed": decoding_a_set,
     "apply": lambda: (cw.DeltaStream(TEXT), lambda stream: stream.apply("D|R|9|other text")),
     "apply an addition": lambda: (cw.DeltaStream(TEXT), lambda stream: stream.apply("D|+|more")),
     "push": lambda: (cw.DeltaStream(TEXT), lambda stream: stream.push(TEXT[::-1])),
@@ -73,6 +86,7 @@ CASES: dict[str, Callable[[], tuple[Any, Callable[[Any], object]]]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the unknown group")
 @pytest.mark.parametrize("name", CASES)
 def test_without_memory_for_its_result_a_call_changes_nothing(name: str) -> None:
     """Each request of the interpreter for memory fails once."""

@@ -1,7 +1,7 @@
 //! `compactwire.Session`: the core's session, protected by a lock.
 
 use super::args::{self, Input, each, natural, one_of, sizes, utf8};
-use super::errors::Result;
+use super::errors::{Error, Result};
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
 use super::graph::types::{Payload, content, show_warnings};
@@ -10,6 +10,7 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
+use compactwire::gcf::graph::Decoded;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -296,15 +297,24 @@ impl Session {
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
         self.ensure_memory(py, 4 * text.len())?;
-        let decoded =
-            self.work_long(py, text.len(), |core| core.decode_graph_if(text, <[_]>::is_empty))??;
-        if decoded.warnings.is_empty() {
-            return Ok(content(py, decoded)?);
-        }
-        // A warning filter may turn a warning into an error, so the session changes only after all of them.
-        show_warnings(py, &decoded)?;
-        let decoded = self.work_long(py, text.len(), |core| core.decode_graph(text))??;
-        Ok(content(py, decoded)?)
+        let made = |decoded| built(|py| content(py, decoded));
+        let decoded = self.work_long(py, text.len(), |core| {
+            core.decode_graph_with(text, |decoded| match decoded.warnings.is_empty() {
+                true => made(decoded).map_err(NotDecoded::Failed),
+                false => Err(NotDecoded::Warned(decoded)),
+            })
+        })?;
+        let object = match decoded {
+            Ok(object) => object,
+            Err(NotDecoded::Failed(error)) => return Err(error),
+            Err(NotDecoded::Warned(decoded)) => {
+                // A warning filter may turn a warning into an error, so the session changes only after
+                // all of them.
+                show_warnings(py, &decoded)?;
+                self.work_long(py, text.len(), |core| core.decode_graph_with(text, made))??
+            }
+        };
+        Ok(object.into_bound(py))
     }
 
     /// Treat the last graph as lost: its symbols will be declared again under their ids.
@@ -369,12 +379,13 @@ impl Session {
     ///
     /// Source: GCF 3.6 sections 10a.4 and 10a.5.
     #[pyo3(signature = (text, /))]
-    fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
+    fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> Result<Py<KeyedSet>> {
         let py = text.py();
         let text = Input::new(text)?;
         let text = text.gcf_text()?;
-        let set = self.work_long(py, text.len(), |core| core.decode_keyed(text))?;
-        Ok(set.map(KeyedSet)?)
+        self.work_long(py, text.len(), |core| {
+            core.decode_keyed_with(text, |set| built(|py| KeyedSet(set).into_pyobject(py)))
+        })?
     }
 
     /// Treat the sent keyed sets as lost: the next set of each name is sent in full.
@@ -489,6 +500,19 @@ impl Session {
         let state = self.to_bytes(py)?;
         let restore = py.import("compactwire._core")?.getattr("_restore_session")?;
         Ok((restore, (state, self.checked)).into_pyobject(py)?)
+    }
+}
+
+/// Why a graph was read without a change of the session.
+enum NotDecoded {
+    /// Its warnings must be shown first.
+    Warned(Decoded),
+    Failed(Error),
+}
+
+impl From<compactwire::gcf::Error> for NotDecoded {
+    fn from(error: compactwire::gcf::Error) -> Self {
+        Self::Failed(error.into())
     }
 }
 

@@ -77,7 +77,7 @@ mod stream;
 mod types;
 pub(crate) mod vocabulary;
 
-pub use decode::{Content, Decoded, Unchanged, decode, decode_in, decode_in_if};
+pub use decode::{Content, Decoded, Unchanged, decode, decode_in, decode_in_with};
 pub use delta::{apply, diff, encode_delta, snapshot};
 pub use encode::{Dangling, EncodeOptions, encode, encode_in, encode_in_with};
 #[cfg(feature = "wire")]

@@ -72,36 +72,46 @@ pub fn decode(text: &str) -> Result<Decoded, Error> {
 /// As [`decode`]; after `unknown_session_reference` and `session_conflict` the peer must send a full
 /// payload.
 pub fn decode_in(text: &str, table: &mut SymbolTable) -> Result<Decoded, Error> {
-    decode_in_if(text, table, |_| true)
+    decode_in_with(text, table, Ok)
 }
 
-/// [`decode_in`] that leaves the table unchanged unless the caller accepts the warnings.
+/// Decodes a text within a session, and returns what `make` makes of it.
 ///
 /// # Errors
-/// As [`decode_in`].
-pub fn decode_in_if(
+/// As [`decode_in`], and the error of `make`. The table is then unchanged.
+pub fn decode_in_with<T, E: From<Error>>(
     text: &str,
     table: &mut SymbolTable,
-    accepts: impl FnOnce(&[String]) -> bool,
-) -> Result<Decoded, Error> {
+    make: impl FnOnce(Decoded) -> Result<T, E>,
+) -> Result<T, E> {
     let read = Reader::read(text, Some(table)).map_err(|fault| fault.locate(text))?;
     let (decoded, declared) = read;
-    if let Content::Payload(payload) = &decoded.content
-        && accepts(&decoded.warnings)
-    {
-        table.commit(declared.into_iter().map(|(id, index)| {
-            let symbol = &payload.symbols[index];
-            // The table must not keep the text in memory.
-            let known = Symbol::new(
-                symbol.qualified_name.detached(),
-                symbol.kind.detached(),
-                symbol.score,
-                symbol.provenance.detached(),
-            );
-            (id, known)
-        }));
-    }
-    Ok(decoded)
+    let known = known_symbols(&decoded.content, &declared)?;
+    let result = make(decoded)?;
+    table.commit(known.into_iter());
+    Ok(result)
+}
+
+/// The symbols that a payload adds to the session, with their ids.
+fn known_symbols(
+    content: &Content,
+    declared: &[(u64, usize)],
+) -> Result<Vec<(u64, Symbol)>, Error> {
+    let Content::Payload(payload) = content else { return Ok(Vec::new()) };
+    let mut known = Vec::new();
+    known.try_reserve_exact(declared.len())?;
+    known.extend(declared.iter().map(|&(id, index)| {
+        let symbol = &payload.symbols[index];
+        // The table must not keep the text in memory.
+        let known = Symbol::new(
+            symbol.qualified_name.detached(),
+            symbol.kind.detached(),
+            symbol.score,
+            symbol.provenance.detached(),
+        );
+        (id, known)
+    }));
+    Ok(known)
 }
 
 /// The declarations that a payload adds to the session: id, and index of the symbol.
