@@ -54,6 +54,13 @@ def test_quadratic_steps_would_be_noticed() -> None:
         assert harness.steepness(case, steps, "instructions") == expected
 
 
+@pytest.mark.slow
+def test_a_quadratic_call_is_noticed() -> None:
+    most = STEEPEST[harness.counter()]
+    found = {case.name: times > most for case, times in harness.steep("checks", cases_of("checks"))}
+    assert found == {"linear": False, "quadratic": True}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
 def test_large_memory_would_be_noticed() -> None:
     case = Case("", lambda size: bytearray(b"x" * (200 << 20)), str, 1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ FORMATS = ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
 
 def plain(size: int) -> str:
     """Text that compression cannot make much shorter."""
-    return "".join(f"{n * 2654435761 % 2**32:08x}" for n in range(size // 8))
+    return random.Random(size).randbytes(size // 2).hex()
 
 
 def escaped(size: int) -> str:

@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ STEEPEST = {"instructions": 2.0, "processor time": 3.0}
 """Linear work adds 1 times as many steps for each unit of input, quadratic work 4 times as many."""
 NOISE = {"instructions": 100_000.0, "processor time": 0.002}
 """Steps that any call may add: hash tables grow, and the collector runs."""
+MARK = "getppid"
+"""The function of the C library before which Valgrind writes a count, and starts a new one."""
 
 
 def length(value: Any) -> int:
@@ -72,7 +75,7 @@ class Case:
 
 def counter() -> str:
     """The tool that counts the steps on this machine."""
-    if sys.platform == "linux" and shutil.which("valgrind") and shutil.which("vgdb"):
+    if sys.platform == "linux" and shutil.which("valgrind"):
         return "instructions"
     return "processor time"
 
@@ -116,15 +119,11 @@ def _timed(case: Case) -> list[float]:
 @contextmanager
 def _counted(subject: str) -> Iterator[Callable[[int], list[float]]]:
     """Starts a child under Valgrind; yields a function that counts the instructions of a case."""
-    with tempfile.TemporaryDirectory() as folder:
-        valgrind = [
-            "valgrind",
-            "--tool=callgrind",
-            "--vgdb=yes",
-            f"--callgrind-out-file={folder}/c",
-        ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/c"]
         child = subprocess.Popen(
-            [*valgrind, sys.executable, "-m", "tests.scaling.harness", subject],
+            [*valgrind, f"--dump-before={MARK}", sys.executable, "-m", __name__, subject],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
@@ -132,33 +131,20 @@ def _counted(subject: str) -> Iterator[Callable[[int], list[float]]]:
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
         )
-        dumps = 0
-
-        def dump() -> float:
-            nonlocal dumps
-            dumps += 1
-            command = ["vgdb", f"--pid={child.pid}", "dump"]
-            subprocess.run(command, check=True, capture_output=True, timeout=60)
-            found = Path(folder, f"c.{dumps}").read_text(encoding="utf-8", errors="replace")
-            totals = re.search(r"^totals: (\d+)", found, re.MULTILINE)
-            assert totals, "callgrind has counted nothing"
-            return float(totals[1])
-
-        def ask(line: str) -> None:
-            assert child.stdin
-            assert child.stdout
-            child.stdin.write(line + "\n")
-            child.stdin.flush()
-            answer = child.stdout.readline()
-            assert answer == "done\n", f"{subject}, {line}: {answer!r}"
 
         def count(case: int) -> list[float]:
-            ask(f"make {case}")
-            dump()
-            found = []
-            for step in range(DOUBLINGS + 1):
-                ask(f"call {step}")
-                found.append(dump())
+            assert child.stdin
+            assert child.stdout
+            child.stdin.write(f"{case}\n")
+            child.stdin.flush()
+            answer = child.stdout.readline()
+            assert answer == "done\n", f"{subject}, {case}: {answer!r}"
+            dumps = sorted(folder.glob("c.*"), key=lambda path: int(path.suffix[1:]))
+            # The first one counts everything before the calls.
+            found = [_total(path) for path in dumps[1:]]
+            assert len(found) == DOUBLINGS + 1
+            for path in dumps:
+                path.unlink()
             return found
 
         try:
@@ -166,6 +152,13 @@ def _counted(subject: str) -> Iterator[Callable[[int], list[float]]]:
         finally:
             child.kill()
             child.communicate()
+
+
+def _total(dump: Path) -> float:
+    """The instructions that Valgrind counted since the dump before."""
+    found = re.search(rb"^totals: (\d+)", dump.read_bytes(), re.MULTILINE)
+    assert found, "callgrind has counted nothing"
+    return float(found[1])
 
 
 # Memory
@@ -217,17 +210,24 @@ def bound(case: Case, size: int) -> int:
 # The child
 
 
+@lru_cache(maxsize=4)
+def _inputs(make: Callable[[int], Any], sizes: tuple[int, ...]) -> list[Any]:
+    """The inputs for these values of the parameter, which the cases of several calls share."""
+    return [make(size) for size in sizes]
+
+
 def serve(cases: list[Case]) -> None:
-    """Runs the calls that the parent names, so that it can count the steps of each."""
-    inputs: list[Any] = []
+    """Calls the cases that the parent asks for, with a mark before and after each call."""
     for line in sys.stdin:
-        word, number = line.split()
-        if word == "make":
-            case = cases[int(number)]
-            inputs = [case.make(size) for size in case.sizes()]
-            gc.collect()
-        else:
-            result_or_error(case.call, inputs[int(number)])
+        case = cases[int(line)]
+        inputs = _inputs(case.make, tuple(case.sizes()))
+        # The first call of all takes more. It has its own input: some objects cache what they tell.
+        result_or_error(case.call, case.make(case.size))
+        gc.collect()
+        os.getppid()
+        for value in inputs:
+            result_or_error(case.call, value)
+            os.getppid()
         print("done", flush=True)
 
 
