@@ -9,7 +9,7 @@ import reprlib
 from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
-from ._texts import check_path, check_texts
+from ._texts import check_texts
 from .errors import OptionError
 
 # For type checkers only: importing `typing` takes milliseconds.
@@ -159,10 +159,15 @@ class SQLiteStore:
         # Imported here because few programs need it.
         import sqlite3
 
-        check_path(path)
-        self._database = sqlite3.connect(path)
+        from ._databases import NamedErrors
+
+        self._named_errors = NamedErrors(path)
+        self._closed = False
+        with self._named_errors:
+            self._database = sqlite3.connect(path)
         try:
-            self._database.executescript(_TABLES)
+            with self._named_errors:
+                self._database.executescript(_TABLES)
         except BaseException:
             self._database.close()
             raise
@@ -182,7 +187,7 @@ class SQLiteStore:
         """
         check_texts(qualified_name=qualified_name, kind=kind, signature=signature)
         node = Node(f"{kind} {qualified_name}", qualified_name, kind, signature)
-        self._database.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?)", node)
+        self._run("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?)", *node)
         return node
 
     def add_edge(self, source: Node, target: Node, edge_type: str) -> None:
@@ -197,7 +202,7 @@ class SQLiteStore:
         """
         check_texts(edge_type=edge_type)
         row = (_hash_of("source", source), _hash_of("target", target), edge_type)
-        self._database.execute("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", row)
+        self._run("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", *row)
 
     def nodes(self) -> list[Node]:
         """Return all symbols, sorted by name and kind.
@@ -207,7 +212,7 @@ class SQLiteStore:
         list of Node
             The symbols.
         """
-        rows = self._database.execute("SELECT * FROM nodes ORDER BY qualified_name, kind")
+        rows = self._run("SELECT * FROM nodes ORDER BY qualified_name, kind")
         return [Node(*row) for row in rows]
 
     def edges_from(self, node: Any, /) -> list[StoredEdge]:
@@ -223,17 +228,25 @@ class SQLiteStore:
         list of StoredEdge
             The edges.
         """
-        rows = self._database.execute(
+        rows = self._run(
             "SELECT target_hash, edge_type FROM edges WHERE source_hash = ?"
             " ORDER BY target_hash, edge_type",
-            (_hash_of("node", node),),
+            _hash_of("node", node),
         )
         return [StoredEdge(*row) for row in rows]
 
+    def _run(self, statement: str, *values: str) -> list[tuple[str, ...]]:
+        with self._named_errors:
+            return self._database.execute(statement, values).fetchall()
+
     def close(self) -> None:
         """Commit the changes and close the database."""
-        self._database.commit()
-        self._database.close()
+        if self._closed:
+            return
+        with self._named_errors:
+            self._database.commit()
+            self._database.close()
+        self._closed = True
 
     def __enter__(self) -> SQLiteStore:
         return self

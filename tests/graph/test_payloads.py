@@ -7,8 +7,10 @@ import copy
 import math
 import pickle
 import random
+import sqlite3
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -340,6 +342,24 @@ def test_a_context_block_becomes_a_payload_with_stored_edges() -> None:
     given_edges = [SimpleNamespace(source="a", target="z", edge_type="tests")]
     own = gcf.from_context_block(block("ab", edges=given_edges), "tool")
     assert own.edges == (gcf.Edge("a", "z", "tests"),)
+
+
+def test_a_store_in_a_file_is_closed_once_and_named_in_errors(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with gcf.SQLiteStore(path) as store:
+        node = store.add_node("a", "function")
+    store.close()
+    with gcf.SQLiteStore(path) as store:
+        assert store.nodes() == [node]
+    with pytest.raises(sqlite3.ProgrammingError, match=r"graph.db: .*closed"):
+        store.nodes()
+    with pytest.raises(cw.OptionError, match="path must name a file"):
+        gcf.SQLiteStore("")
+    path.write_text("no database" * 100)
+    for damaged in (path, tmp_path):
+        with pytest.raises(sqlite3.Error) as caught:
+            gcf.SQLiteStore(damaged)
+        assert str(caught.value).startswith(f"{damaged}: ")
 
 
 def test_a_failing_store_raises_or_is_skipped() -> None:

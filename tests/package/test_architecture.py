@@ -133,7 +133,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     },
     "mcp._toolbox": {"_cad_tool", "_core", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
-    "_bridge": {"_core.graph", "_texts", "errors"},
+    "_bridge": {"_core.graph", "_databases", "_texts", "errors"},
+    "_databases": {"_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "errors"},
     "analysis": {
         f"analysis.{name}"
@@ -189,8 +190,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "conformance._run": {"_texts", "errors", "conformance._compare"}
     | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},
     "turns": {"turns._sender", "turns._stores"},
-    "turns._sender": {"_core", "errors"},
-    "turns._stores": {"_core", "_texts", "errors", "turns._sender"},
+    "turns._lock": {"errors"},
+    "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
+    "turns._stores": {"_core", "_databases", "_texts", "errors", "turns._lock", "turns._sender"},
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
     "http._client": {"_threads", "errors"}
