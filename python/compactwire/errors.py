@@ -30,6 +30,7 @@ __all__ = [
     "InvalidMsgpack",
     "InvalidPrefix",
     "MissingField",
+    "NestedTurn",
     "OptionError",
     "OutputTooLarge",
     "TurnConflict",
@@ -267,6 +268,13 @@ class TurnConflict(CompactWireError):
     """The number of the turn."""
     last: int
     """The number of the last turn that was answered. The sender may go on with the next one."""
+
+
+class NestedTurn(CompactWireError):
+    """A turn was begun by the function that delivers or answers the turn before it."""
+
+    conversation: str | None
+    """The id of the conversation in a store; None if a `Sender` raised the error."""
 
 
 class DuplicateCodec(CompactWireError):

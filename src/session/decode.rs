@@ -28,6 +28,9 @@ pub struct DecodeOptions {
     /// conversation that this side has. Otherwise it is rejected, because it is usually a first request that
     /// was delivered again.
     pub resync: bool,
+    /// This side has lost the conversation that the sender continues. A request is then rejected unless it
+    /// has a check or contains the conversation in full: an addition would be read as the conversation.
+    pub lost: bool,
 }
 
 impl Session {
@@ -204,7 +207,7 @@ impl Session {
         }
         let used = request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
         let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
-        let next = self.next_context(request, before.len(), &mut unknown)?;
+        let next = self.next_context(request, before.len(), options, &mut unknown)?;
         let resolved = Resolved { tools, prompts, used, system, next };
         let mut starts_over = false;
         if let Some(check) = request.check
@@ -258,9 +261,14 @@ impl Session {
         &self,
         request: &RequestFrame<'_>,
         index: usize,
+        options: DecodeOptions,
         unknown: &mut Unknown,
     ) -> Result<Option<Next>, DecodeError> {
         if request.deltas.is_empty() {
+            return Ok(None);
+        }
+        if options.lost && request.check.is_none() && !request.replaces_context() {
+            unknown.add(NEW_CONTEXT);
             return Ok(None);
         }
         let failed = |error| DecodeError::Compact { frame: Some(index), error };

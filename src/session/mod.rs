@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(theirs.to_bytes(), before);
         assert_eq!(read(&mut theirs, &sent(&mut ours, &turn(&[TOOL], "abc"))).unwrap().args, "{}");
 
-        let resync = DecodeOptions { resync: true };
+        let resync = DecodeOptions { resync: true, ..DecodeOptions::default() };
         let request = theirs.decode_request(&first, resync).unwrap();
         assert_eq!(request.context.as_deref(), Some("a"));
     }

@@ -24,7 +24,7 @@ BINDING = ROOT / "crates" / "compactwire-python" / "src" / "errors.rs"
 # Base classes, which are not raised themselves.
 BASES = {"CompactWireError", "DecodeError"}
 # Raised by the registry and by stores of sessions, which are written in Python.
-PYTHON = {"DuplicateCodec", "TurnConflict", "UnknownCodec"}
+PYTHON = {"DuplicateCodec", "NestedTurn", "TurnConflict", "UnknownCodec"}
 
 MESSAGE = b"\x94\x03\x00\x00\xa5hello"
 MAP = b"\x85\xa1v\x01\xa1s\xa2OK\xa1m\xa2C4\xa1t\x07\xa1r\xa5hello"
@@ -61,6 +61,16 @@ def late_turn() -> None:
     store = MemorySessionStore()
     for number in (2, 1):
         store.answer("", Turn(number, cw.Session().encode_request()), lambda request: "")
+
+
+def nested_turn() -> None:
+    store = MemorySessionStore()
+
+    def respond(request: cw.Request) -> str | bytes:
+        return store.answer("one", turn, respond)
+
+    turn = Turn(1, cw.Session().encode_request())
+    store.answer("one", turn, respond)
 
 
 REASONS: dict[str, Reason] = {
@@ -193,6 +203,7 @@ REASONS: dict[str, Reason] = {
         cw.TurnConflict,
         {"number": 1, "last": 2},
     ),
+    "a turn in itself": (nested_turn, cw.NestedTurn, {"conversation": "one"}),
     "GCF text": (
         lambda: gcf.loads("GCF profile=generic\na=~"),
         cw.GcfError,

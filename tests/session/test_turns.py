@@ -282,12 +282,22 @@ def test_send_and_send_async_of_one_sender_are_not_mixed() -> None:
     async def deliver(turn: Turn) -> str:
         return ""
 
-    def block(turn: Turn) -> str:
-        with pytest.raises(RuntimeError, match="not both at once"):
+    errors: list[BaseException] = []
+
+    def mix() -> None:
+        try:
             asyncio.run(sender.send_async(deliver))
+        except RuntimeError as error:
+            errors.append(error)
+
+    def block(turn: Turn) -> str:
+        thread = threading.Thread(target=mix)
+        thread.start()
+        thread.join()
         return "sent"
 
     assert sender.send(block) == "sent"
+    assert "not both at once" in str(*errors)
 
 
 def test_send_does_not_take_a_coroutine_for_an_answer() -> None:
@@ -403,6 +413,28 @@ def test_two_processes_answer_a_turn_once(tmp_path: Path) -> None:
             sender.send(other, context="c")
 
 
+def test_an_error_of_sqlite_names_the_database(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database" * 100)
+    for path in (tmp_path / "text.db", str(tmp_path), os.fsencode(tmp_path / "none" / "store.db")):
+        with pytest.raises(sqlite3.Error) as caught:
+            SQLiteSessionStore(path)  # type: ignore[arg-type]
+        assert str(caught.value).startswith(f"{os.fsdecode(path)}: ")
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        pass
+    store.close()
+    with pytest.raises(sqlite3.ProgrammingError, match=r"store.db: .*closed"):
+        store.load("one")
+
+
+def test_a_store_that_never_forgets_the_idle_ones(tmp_path: Path) -> None:
+    with SQLiteSessionStore(tmp_path / "store.db", idle_s=float("inf")) as sqlite:
+        for store in (MemorySessionStore(idle_s=float("inf")), sqlite):
+            server, sender = Server(store), Sender()
+            for request in (HELLO, MORE):
+                sender.send(server.deliver, **request)
+            assert [turn.number for turn in server.turns] == [1, 2]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_store_is_not_used_across_a_fork(tmp_path: Path) -> None:
     script = """
@@ -415,8 +447,10 @@ if child == 0:
         store.load("one")
     except RuntimeError as error:
         os.write(1, str(error).encode())
+    store.close()
+    store._database.execute("SELECT 1")  # It is open: closing it is for the parent.
     os._exit(0)
-os.waitpid(child, 0)
+assert os.waitpid(child, 0)[1] == 0
 assert store.load("one") is None
 """
     path = str(tmp_path / "store.db")
@@ -511,6 +545,13 @@ def test_a_turn_is_a_value() -> None:
         (lambda: Turn(1, bytearray(b"ab")), TypeError),  # type: ignore[arg-type]
         (lambda: Turn(1, ["a", 1]), TypeError),  # type: ignore[list-item]
         (lambda: Sender(number=0), cw.OptionError),
+        (lambda: Sender(5), TypeError),  # type: ignore[arg-type]
+        (lambda: MemorySessionStore(max_sessions=2**70), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", max_sessions=2**63), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", idle_s=10**400), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", idle_s=float("nan")), cw.OptionError),
+        (lambda: SQLiteSessionStore(""), cw.OptionError),
+        (lambda: SQLiteSessionStore(b""), cw.OptionError),  # type: ignore[arg-type]
         (lambda: MemorySessionStore(max_sessions=0), cw.OptionError),
         (lambda: MemorySessionStore(idle_s=0), cw.OptionError),
         (lambda: MemorySessionStore(idle_s=float("nan")), cw.OptionError),
@@ -552,6 +593,178 @@ def test_an_answer_that_no_store_can_keep_is_an_error(store: SessionStore) -> No
     with pytest.raises(cw.UnsupportedValue, match="answer: lone surrogate at position 1"):
         store.answer("one", turn, lambda request: "a\ud800")
     assert store.load("one") is None
+
+
+# A turn inside a turn
+
+
+def test_deliver_that_sends_with_the_same_sender_is_an_error() -> None:
+    sender = Sender()
+
+    async def again_async(turn: Turn) -> Any:
+        return await sender.send_async(again_async)
+
+    def in_the_loop(turn: Turn) -> Any:
+        return sender.send(lambda turn: "")
+
+    async def of_a_function(turn: Turn) -> Any:
+        return in_the_loop(turn)
+
+    with pytest.raises(cw.NestedTurn, match=r"thread.*after `deliver` has returned") as caught:
+        sender.send(in_the_loop)
+    assert caught.value.conversation is None
+    with pytest.raises(cw.NestedTurn, match="under way in this task"):
+        asyncio.run(sender.send_async(again_async))
+    with pytest.raises(cw.NestedTurn, match="under way in this thread"):
+        asyncio.run(sender.send_async(of_a_function))
+    with pytest.raises(cw.NestedTurn):
+        sender.send(lambda turn: asyncio.run(sender.send_async(again_async)))
+    # An error of `deliver`, as any other: the next turn is sent.
+    assert sender.send(lambda turn: turn.number) == 1
+
+
+def test_respond_that_answers_its_own_conversation_is_an_error(store: SessionStore) -> None:
+    turn = Turn(1, cw.Session().encode_request(**HELLO))
+
+    def again(request: cw.Request) -> Any:
+        return store.answer("one", turn, again)
+
+    async def again_async(request: cw.Request) -> Any:
+        return await store.answer_async("one", turn, again_async)
+
+    async def of_a_function(request: cw.Request) -> Any:
+        return again(request)
+
+    with pytest.raises(cw.NestedTurn, match="after `respond` has returned") as caught:
+        store.answer("one", turn, again)
+    assert caught.value.conversation == "one"
+    assert isinstance(caught.value, cw.CompactWireError)
+    for respond in (again_async, of_a_function):
+        with pytest.raises(cw.NestedTurn):
+            asyncio.run(store.answer_async("one", turn, respond))
+    with pytest.raises(cw.NestedTurn):
+        store.answer("one", turn, lambda request: asyncio.run(again_async(request)))
+    assert store.answer("one", turn, lambda request: "answer") == "answer"
+
+
+def test_a_turn_inside_a_turn_of_another_conversation_is_answered(store: SessionStore) -> None:
+    def send(conversation: str, inner: Callable[[], str]) -> Any:
+        def deliver(turn: Turn) -> Any:
+            return store.answer(conversation, turn, lambda request: inner())
+
+        return Sender().send(deliver, context="a")
+
+    async def send_async(conversation: str, depth: int) -> Any:
+        async def respond(request: cw.Request) -> Any:
+            return f"{conversation}{await send_async('c' * depth, depth - 1) if depth else ''}"
+
+        async def deliver(turn: Turn) -> Any:
+            return await store.answer_async(conversation, turn, respond)
+
+        return await Sender().send_async(deliver, context="a")
+
+    assert send("one", lambda: send("two", lambda: "answer")) == "answer"
+    assert asyncio.run(send_async("b", 2)) == "bccc"
+
+
+def test_a_turn_begun_by_deliver_and_not_awaited_is_the_next_one() -> None:
+    sender = Sender()
+
+    async def deliver(turn: Turn) -> int:
+        await asyncio.sleep(0)
+        return turn.number
+
+    async def main() -> list[int]:
+        begun: list[asyncio.Task[int]] = []
+
+        async def deliver_and_begin(turn: Turn) -> int:
+            begun.append(asyncio.create_task(sender.send_async(deliver)))
+            return await deliver(turn)
+
+        return [await sender.send_async(deliver_and_begin), await begun[0]]
+
+    assert asyncio.run(main()) == [1, 2]
+
+
+def test_a_turn_begun_in_another_thread_is_the_next_one(store: SessionStore) -> None:
+    sender, threads, numbers = Sender(), [], []
+
+    def deliver(turn: Turn) -> Any:
+        if turn.number == 1:
+            threads.append(threading.Thread(target=lambda: sender.send(deliver)))
+            threads[0].start()
+        numbers.append(turn.number)
+        return store.answer("one", turn, lambda request: "")
+
+    sender.send(deliver)
+    threads[0].join()
+    assert numbers == [1, 2]
+
+
+# Sessions without a hash
+
+
+def unchecked() -> tuple[Server, Sender]:
+    return Server(MemorySessionStore(checked=False)), Sender(cw.Session(checked=False))
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+def test_without_a_hash_a_lost_answer_never_changes_a_text(pack: Any, lost: int) -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a", pack=pack)
+    for n in range(lost):
+        with pytest.raises(Lost):
+            sender.send(server.deliver_and_lose_the_answer, context="ab" + "b" * n, pack=pack)
+    if lost == 2:
+        # A turn without a conversation, after which nothing more is known of the lost ones.
+        sender.send(server.deliver, args=5, pack=pack)
+    for context in ("ac", "acd"):
+        sender.send(server.deliver, context=context, pack=pack)
+        assert server.seen[-1] == context
+
+
+def test_without_a_hash_another_request_after_a_lost_answer_is_sent_in_full() -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a")
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, context="ab")
+    for _ in range(2):
+        with pytest.raises(Lost):
+            sender.send(server.deliver_and_lose_the_answer, context="ac")
+    assert sender.send(server.deliver, context="ac") == "3: ac"
+    assert server.seen == ["a", "ab", "ac"]
+    assert [turn.number for turn in server.turns] == [1, 2, 3, 3, 3]
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_without_a_hash_a_forgotten_conversation_is_sent_in_full(between: bool) -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a" * 20)
+    server.store.forget("one")
+    if between:
+        sender.send(server.deliver, args=5)
+    for context in ("a" * 20 + "b", "a" * 20 + "c" * 20, "a" * 20 + "d" * 20):
+        sender.send(server.deliver, context=context)
+        assert server.seen[-1] == context
+
+
+def test_messages_of_an_iterator_are_sent_in_each_attempt(store: SessionStore) -> None:
+    sender = Sender()
+    seen: list[Any] = []
+
+    def respond(request: cw.Request) -> str:
+        seen.append(request.messages)
+        return ""
+
+    def deliver(turn: Turn) -> Any:
+        return store.answer("one", turn, respond)
+
+    chat = [{"role": "user", "content": "Hi"}]
+    sender.send(deliver, messages=iter(chat))
+    store.forget("one")
+    sender.send(deliver, messages=iter(chat * 2))
+    assert seen == [chat, chat * 2]
 
 
 def test_a_decoded_request_is_the_one_that_was_sent(store: SessionStore) -> None:

@@ -176,6 +176,10 @@ impl Session {
     ///     that conversation. By default such a request is rejected once, because it is usually a
     ///     first request that was delivered again; a sender that was restarted calls `forget` and
     ///     sends it again.
+    /// lost : bool
+    ///     Whether this side has lost the conversation that the sender continues. A request without
+    ///     a hash, of a session with `checked=False`, is then rejected unless it contains the
+    ///     conversation in full; otherwise, an addition would be read as the whole conversation.
     ///
     /// Returns
     /// -------
@@ -197,10 +201,15 @@ impl Session {
     /// An error leaves the session unchanged.
     ///
     /// Source: Compact Protocol v2 part 2, v4 section 11.
-    #[pyo3(signature = (frames, /, *, resync = false))]
-    fn decode_request(&self, frames: &Bound<'_, PyAny>, resync: bool) -> Result<Py<Request>> {
+    #[pyo3(signature = (frames, /, *, resync = false, lost = false))]
+    fn decode_request(
+        &self,
+        frames: &Bound<'_, PyAny>,
+        resync: bool,
+        lost: bool,
+    ) -> Result<Py<Request>> {
         let py = frames.py();
-        let options = DecodeOptions { resync };
+        let options = DecodeOptions { resync, lost };
         let single = Input::new(frames).ok();
         if let Some(single) = &single
             && let wire = single.wire(py)?
@@ -434,6 +443,12 @@ impl Session {
     /// Forget everything in both directions; the counts of `stats` continue.
     fn reset(&self, py: Python<'_>) {
         self.work(py, session::Session::reset);
+    }
+
+    /// Whether requests contain a hash, as given to `Session`.
+    #[getter]
+    fn checked(&self) -> bool {
+        self.checked
     }
 
     /// Counts of the messages exchanged so far and the bytes saved.

@@ -820,7 +820,7 @@ class Session:
         default: Callable[[Any], Any] | None = None,
     ) -> list[str] | str: ...
     def decode_request(
-        self, frames: Iterable[_Wire] | _Wire, /, *, resync: bool = False
+        self, frames: Iterable[_Wire] | _Wire, /, *, resync: bool = False, lost: bool = False
     ) -> Request:
         """Decode a request of the peer.
 
@@ -834,6 +834,10 @@ class Session:
             that conversation. By default such a request is rejected once, because it is usually a
             first request that was delivered again; a sender that was restarted calls `forget` and
             sends it again.
+        lost : bool
+            Whether this side has lost the conversation that the sender continues. A request without
+            a hash, of a session with `checked=False`, is then rejected unless it contains the
+            conversation in full; otherwise, an addition would be read as the whole conversation.
 
         Returns
         -------
@@ -1025,6 +1029,9 @@ class Session:
         """
     def reset(self) -> None:
         """Forget everything in both directions; the counts of `stats` continue."""
+    @property
+    def checked(self) -> bool:
+        """Whether requests contain a hash, as given to `Session`."""
     @property
     def stats(self) -> SessionStats:
         """Counts of the messages exchanged so far and the bytes saved."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core import Session
+from .._texts import check_type
 from ..errors import OptionError, UnknownReference
+from ._lock import TurnLock
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,6 +20,11 @@ ATTEMPTS = 4
 """How often a request is sent at most: its receiver rejects it at most three times."""
 
 MAX_NUMBER = 2**63 - 1
+
+_ADVICE = "send it after `deliver` has returned, or with another Sender"
+
+_CONTEXT = "c_00000000"
+"""The id of a conversation: `Session.forget` ignores its digits."""
 
 _Frames = str | bytes | tuple[str | bytes, ...] | list[str]
 _Answer = TypeVar("_Answer")
@@ -82,10 +88,12 @@ class Sender:
     """The session that encodes the requests."""
 
     def __init__(self, session: Session | None = None, *, number: int = 1) -> None:
+        if session is not None:
+            check_type("session", session, Session)
         self.session = Session() if session is None else session
         self._number = Turn(number, "").number
         self._failed: bytes | None = None
-        self._lock = threading.Lock()
+        self._lock = TurnLock(_ADVICE)
         self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
     def send(self, deliver: Callable[[Turn], _Answer], /, **request: Any) -> _Answer:
@@ -97,7 +105,7 @@ class Sender:
             Takes a `Turn`, delivers its number and its frames, and returns the answer. It raises
             `UnknownReference(ids=...)` if the receiver reports that it lacks references; the
             request is then sent again with these, at most four times in all. It must not send with
-            the same sender, which would wait for itself.
+            the same sender, nor wait for a thread or task that does.
         **request
             The arguments of `Session.encode_request`.
 
@@ -108,17 +116,20 @@ class Sender:
 
         Raises
         ------
+        NestedTurn
+            `deliver` sends with the same sender, so that both would wait for ever.
         Exception
             The exception of `deliver`. The session is then as before the call. The same call may
             be repeated: it sends the same turn under the same number, which a store answers once.
             After another request was sent in between, it is a new turn.
         """
-        with self._lock:
+        request = _repeatable(request)
+        with self._lock.held():
             for attempt in range(1, ATTEMPTS + 1):
                 with self._turn(request, last=attempt == ATTEMPTS) as turn:
                     answer = deliver(turn)
                     _check_delivered(answer)
-                    self._delivered(turn)
+                    self._delivered(turn, request)
                     return answer
         raise AssertionError("the last attempt returns or raises")
 
@@ -128,12 +139,14 @@ class Sender:
         """Like `send`, for a `deliver` that is a coroutine function."""
         import asyncio
 
-        loop = asyncio.get_running_loop()
+        request = _repeatable(request)
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        self._lock.check(task)
         # A lock that tasks have waited for belongs to their event loop.
         if self._queue is None or self._queue[0] is not loop:
             self._queue = loop, asyncio.Lock()
         async with self._queue[1]:
-            if not self._lock.acquire(blocking=False):
+            if not self._lock.acquire(task):
                 raise RuntimeError(
                     "use either send or send_async of one sender, not both at once, "
                     "and send_async in one event loop at a time"
@@ -142,7 +155,7 @@ class Sender:
                 for attempt in range(1, ATTEMPTS + 1):
                     with self._turn(request, last=attempt == ATTEMPTS) as turn:
                         answer = await deliver(turn)
-                        self._delivered(turn)
+                        self._delivered(turn, request)
                         return answer
                 raise AssertionError("the last attempt returns or raises")
             finally:
@@ -154,10 +167,9 @@ class Sender:
 
         After any other exception the session is as before.
         """
-        frames = self.session.encode_request(**request)
-        turn = Turn(self._number, frames)
+        turn = Turn(self._number, self.session.encode_request(**request))
         if self._failed not in (None, turn.digest):
-            turn = Turn(self._number + 1, frames)
+            turn = Turn(self._number + 1, self._independent(turn.frames, request))
         self._number = turn.number
         try:
             yield turn
@@ -173,17 +185,39 @@ class Sender:
             self._failed = turn.digest
             raise
 
-    def _delivered(self, turn: Turn) -> None:
+    def _independent(self, frames: _Frames, request: dict[str, Any]) -> _Frames:
+        """The frames of a request that follows a turn which may have arrived.
+
+        If it has arrived, the receiver rejects frames that do not follow it, by their hash. Frames
+        without a hash must contain the whole conversation.
+        """
+        if self.session.checked:
+            return frames
+        self.session.rollback()
+        self.session.forget(_CONTEXT)
+        return self.session.encode_request(**request)
+
+    def _delivered(self, turn: Turn, request: dict[str, Any]) -> None:
         self._number = turn.number + 1
         self._failed = None
+        has_conversation = any(request.get(name) is not None for name in ("context", "messages"))
+        if not (self.session.checked or has_conversation):
+            # The receiver may have lost the conversation, which it could not notice in this turn.
+            self.session.forget(_CONTEXT)
 
     def __getstate__(self) -> tuple[Session, int, bytes | None]:
         return self.session, self._number, self._failed
 
     def __setstate__(self, state: tuple[Session, int, bytes | None]) -> None:
         self.session, self._number, self._failed = state
-        self._lock = threading.Lock()
+        self._lock = TurnLock(_ADVICE)
         self._queue = None
+
+
+def _repeatable(request: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a request that can be encoded for each attempt."""
+    messages = request.get("messages")
+    return {**request, "messages": list(messages)} if isinstance(messages, Iterator) else request
 
 
 def _check_delivered(answer: object) -> None:

@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
-from .._texts import check_path, check_positive, check_texts, check_type
+from .._texts import check_positive, check_texts, check_type
 from ..errors import OptionError, TurnConflict
+from ._lock import TurnLock
 from ._sender import MAX_NUMBER, Turn
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+
+_ADVICE = "answer it after `respond` has returned, or in another conversation"
 
 # How often a task asks for a lock that a thread or another event loop holds.
 _POLL_S = 0.01
@@ -117,7 +120,7 @@ class SessionStore(ABC):
             The turn.
         respond : callable
             Takes the decoded `Request` and returns the answer. It must not answer another turn of
-            the same conversation, which would wait for this one.
+            the same conversation, nor wait for a thread or task that does.
 
         Returns
         -------
@@ -131,13 +134,15 @@ class SessionStore(ABC):
             again.
         TurnConflict
             The number was used for other frames, or a later turn was answered already.
+        NestedTurn
+            `respond` answers a turn of the same conversation, so that both would wait for ever.
         UnsupportedValue
             The id or the answer has a lone surrogate.
         DecodeError
             The frames are invalid, or the kept state is not of this version of the package.
         """
         _check(conversation, turn)
-        with self._locks.of(conversation, threading.Lock):
+        with self._lock(conversation).held():
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
                 return opened.answer
@@ -157,6 +162,10 @@ class SessionStore(ABC):
             answer = await respond(opened.request)
             return await asyncio.to_thread(self._close, opened, answer)
 
+    def _lock(self, conversation: str) -> TurnLock:
+        lock: TurnLock = self._locks.of(conversation, lambda: TurnLock(_ADVICE, conversation))
+        return lock
+
     @asynccontextmanager
     async def _held(self, conversation: str) -> AsyncIterator[None]:
         """Hold the lock of a conversation, as `answer` does."""
@@ -165,9 +174,10 @@ class SessionStore(ABC):
         # The tasks of one event loop wait in order; at most one of them asks for the lock, which a
         # thread or a task of another event loop may hold.
         queue = self._queues.of((conversation, asyncio.get_running_loop()), asyncio.Lock)
-        lock = self._locks.of(conversation, threading.Lock)
+        lock, task = self._lock(conversation), asyncio.current_task()
+        lock.check(task)
         async with queue:
-            while not lock.acquire(blocking=False):
+            while not lock.acquire(task):
                 await asyncio.sleep(_POLL_S)
             try:
                 yield
@@ -182,7 +192,8 @@ class SessionStore(ABC):
             return _answered(turn, saved)
         else:
             session = Session.from_bytes(saved.session, checked=self._checked)
-        request = session.decode_request(turn.frames)
+        # A sender whose requests have no hash would not notice that the conversation is lost.
+        request = session.decode_request(turn.frames, lost=saved is None and turn.number > 1)
         return _Opened(conversation, turn, session, request, saved.number if saved else 0)
 
     def _close(self, opened: _Opened, answer: str | bytes) -> str | bytes:
@@ -330,15 +341,18 @@ class SQLiteSessionStore(SessionStore):
     ) -> None:
         import sqlite3
 
+        from .._databases import NamedErrors
+
         super().__init__(max_size=max_size, checked=checked)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
         self._guard = threading.Lock()
-        check_path(path)
+        self._named_errors = NamedErrors(path)
         self._process = os.getpid()
         # Autocommit: each statement is a transaction of its own.
-        self._database = sqlite3.connect(
-            path, timeout=30.0, isolation_level=None, check_same_thread=False
-        )
+        with self._named_errors:
+            self._database = sqlite3.connect(
+                path, timeout=30.0, isolation_level=None, check_same_thread=False
+            )
         try:
             self._create()
         except BaseException:
@@ -361,7 +375,7 @@ class SQLiteSessionStore(SessionStore):
         if os.getpid() != self._process:
             # Two processes with one connection of SQLite can damage the file.
             raise RuntimeError("the store was opened before a fork: open it in each process")
-        with self._guard:
+        with self._guard, self._named_errors:
             cursor = self._database.execute(statement, values)
             return cursor.fetchall(), cursor.rowcount
 
@@ -405,7 +419,9 @@ class SQLiteSessionStore(SessionStore):
         self._run("DELETE FROM compactwire_sessions_1 WHERE conversation = ?", conversation)
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database; in a process that was forked later, do nothing."""
+        if os.getpid() != self._process:
+            return
         with self._guard:
             self._database.close()
 
@@ -428,8 +444,14 @@ class SQLiteSessionStore(SessionStore):
 def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
     """Check the limits of a store."""
     check_positive("max_sessions", max_sessions)
+    if max_sessions > MAX_NUMBER:
+        raise OptionError("max_sessions must be at most 2^63 - 1", option="max_sessions")
     if not isinstance(idle_s, int | float) or isinstance(idle_s, bool):
         raise TypeError(f"idle_s must be a float, not {type(idle_s).__name__}")
-    if not idle_s > 0:
+    try:
+        seconds = float(idle_s)
+    except OverflowError:
+        raise OptionError("idle_s must be at most 1.8e308, or inf", option="idle_s") from None
+    if not seconds > 0:
         raise OptionError("idle_s must be more than 0", option="idle_s")
-    return max_sessions, float(idle_s)
+    return max_sessions, seconds

@@ -1,0 +1,79 @@
+"""The lock of a conversation: one turn at a time, and an error for a turn that waits for itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import NestedTurn
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class _Holder(NamedTuple):
+    thread: int
+    task: asyncio.Task[object] | None
+    """The task, if the turn waits in an event loop of the thread."""
+
+
+class TurnLock:
+    """Held while a turn is under way.
+
+    Parameters
+    ----------
+    advice : str
+        What a caller can do that would wait for itself.
+    conversation : str, optional
+        The conversation, if the lock belongs to a store.
+    """
+
+    def __init__(self, advice: str, conversation: str | None = None) -> None:
+        self._lock = threading.Lock()
+        self._holder: _Holder | None = None
+        self._advice = advice
+        self._conversation = conversation
+
+    def check(self, task: asyncio.Task[object] | None = None) -> None:
+        """Raise `NestedTurn` if the turn under way cannot end before the caller returns.
+
+        A function, for which `task` is None, stops its thread and each task there; a coroutine
+        stops only its own task.
+        """
+        # Only this thread can have written its own number, so no lock is needed.
+        holder = self._holder
+        if holder is None or holder.thread != threading.get_ident():
+            return
+        if task is None or holder.task in (None, task):
+            where = "thread" if None in (task, holder.task) else "task"
+            raise NestedTurn(
+                f"a turn of the same conversation is under way in this {where}, and this one would "
+                f"wait for it for ever: {self._advice}",
+                conversation=self._conversation,
+            )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the lock and hold it, in a function."""
+        self.check()
+        with self._lock:
+            self._holder = _Holder(threading.get_ident(), None)
+            try:
+                yield
+            finally:
+                self._holder = None
+
+    def acquire(self, task: asyncio.Task[object] | None) -> bool:
+        """Hold the lock in a coroutine, if it is free; return whether it was."""
+        self.check(task)
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._holder = _Holder(threading.get_ident(), task)
+        return True
+
+    def release(self) -> None:
+        """Release the lock after `acquire`."""
+        self._holder = None
+        self._lock.release()
