@@ -363,18 +363,31 @@ fn with_dictionary(
     options: &DecodeOptions<'_>,
 ) -> Result<(Vec<u8>, u32), DecodeError> {
     let id = compression::zstd_dictionary_id(frame)?;
-    let mut given = options.dictionaries.iter();
-    let found = if id == 0 {
-        // zstd cannot detect a wrong dictionary here, so only a dictionary that the caller named is
-        // used.
-        given.find(|named| Some(named.name) == name).map(|named| named.dictionary)
-    } else {
-        let built_in: &Dictionary = Dictionary::built_in();
-        let known = given.map(|named| named.dictionary).chain([built_in]);
-        known.into_iter().find(|dictionary| dictionary.id() == id)
-    };
+    let built_in: &Dictionary = Dictionary::built_in();
+    let mut found = options
+        .dictionaries
+        .iter()
+        // zstd cannot detect a wrong dictionary for a frame without an id, so only a dictionary that
+        // the caller named is used.
+        .filter(
+            |named| if id == 0 { Some(named.name) == name } else { named.dictionary.id() == id },
+        )
+        .map(|named| named.dictionary)
+        .chain(Some(built_in).filter(|built_in| built_in.id() == id));
     let dictionary = found
+        .next()
         .ok_or_else(|| DecodeError::DictionaryNotFound { id, name: name.map(str::to_owned) })?;
+    if found.any(|other| other.content() != dictionary.content()) {
+        let shared = if id == 0 {
+            format!("name {:?}", name.unwrap_or_default())
+        } else {
+            format!("id {id}")
+        };
+        return Err(DecodeError::InvalidFormat(format!(
+            "two of the dictionaries have the {shared}, but other content: pass only the one that the \
+             message was written with"
+        )));
+    }
     let decompressor = Some(dictionary.decompressor());
     let message = compression::unzstd(frame, decompressor, options.max_size)?;
     Ok((message, dictionary.id()))

@@ -3,11 +3,14 @@
 //! A file is one line of text, followed by the dictionary in the format of zstd:
 //!
 //! ```text
-//! ZDCT|v2|content type|model|samples|time\n<zstd dictionary>
+//! ZDCT|v3|content type|model|samples|time\n<zstd dictionary>
 //! ```
 //!
-//! Files of version 1 (without a model) and bare zstd dictionaries are read as well. A decoder finds a
-//! dictionary by its zstd id, or by its name for old containers, whose frames have no id.
+//! In version 3, the zstd id is [`content_id`], so that a file that is cut or changed is rejected. Files of
+//! version 2, files of version 1 (without a model) and bare zstd dictionaries are read as well. Their ids
+//! say nothing about their content, so messages that are written with them have a checksum.
+//!
+//! A decoder finds a dictionary by its zstd id, or by its name for old containers, whose frames have no id.
 
 use super::error::{DecodeError, EncodeError};
 use super::format::{Layout, Protocol};
@@ -16,6 +19,8 @@ use super::response::Response;
 use crate::compression::{CDict, DDict};
 use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
+use flate2::Crc;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 use zstd::zstd_safe;
 
@@ -31,6 +36,12 @@ const MIN_SIZE: usize = 256;
 
 /// The first bytes of a zstd dictionary (RFC 8878, section 5).
 const ZSTD_DICTIONARY_MAGIC: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
+
+/// The place of the id in a zstd dictionary.
+const ID: Range<usize> = 4..8;
+
+/// The ids that a private dictionary may have (RFC 8878, section 5).
+const IDS: Range<u32> = 1 << 15..1 << 31;
 
 /// The first line of a dictionary file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -48,6 +59,8 @@ pub struct Description {
 /// A trained dictionary, ready to compress and decompress.
 pub struct Dictionary {
     id: u32,
+    /// Whether the id is [`content_id`].
+    has_content_id: bool,
     description: Description,
     content: Vec<u8>,
     decompressor: DDict<'static>,
@@ -97,7 +110,7 @@ impl Dictionary {
             run_apart((samples.concat(), sizes, size.min(total)), |(data, sizes, size)| {
                 zstd::dict::from_continuous(data, sizes, *size)
             });
-        let content = trained.map_err(|error| {
+        let mut content = trained.map_err(|error| {
             let message = format!(
                 "{} samples are too few or too short for a dictionary of {size} bytes \
                  ({error}): add samples or choose a smaller size",
@@ -105,6 +118,8 @@ impl Dictionary {
             );
             EncodeError::new("samples", message)
         })?;
+        let id = content_id(&content).to_le_bytes();
+        content[ID].copy_from_slice(&id);
         Self::new(content, description)
             .map_err(|error| EncodeError::new("samples", error.to_string()))
     }
@@ -137,10 +152,10 @@ impl Dictionary {
         let parts: Vec<&str> = header.split('|').collect();
         let (content_type, model, samples, time) = match parts[..] {
             ["ZDCT", "v1", content_type, samples, time] => (content_type, "", samples, time),
-            ["ZDCT", "v2", content_type, model, samples, time] => {
+            ["ZDCT", "v2" | "v3", content_type, model, samples, time] => {
                 (content_type, model, samples, time)
             }
-            _ => return invalid("expected ZDCT|v2|type|model|samples|time as the first line"),
+            _ => return invalid("expected ZDCT|v3|type|model|samples|time as the first line"),
         };
         let Ok(samples) = samples.parse() else {
             return invalid("expected the number of samples in the first line");
@@ -151,7 +166,13 @@ impl Dictionary {
             samples,
             time: time.into(),
         };
-        Self::new(file[end + 1..].to_vec(), description)
+        let dictionary = Self::new(file[end + 1..].to_vec(), description)?;
+        if parts[1] == "v3" && !dictionary.has_content_id {
+            return invalid(
+                "the id of the dictionary does not match its content: it is cut or changed",
+            );
+        }
+        Ok(dictionary)
     }
 
     fn new(content: Vec<u8>, description: Description) -> Result<Self, DecodeError> {
@@ -161,7 +182,9 @@ impl Dictionary {
             return invalid("invalid zstd dictionary");
         };
         let id = zstd_safe::get_dict_id_from_dict(&content).map_or(0, u32::from);
-        Ok(Self { id, description, content, decompressor, compressor: OnceLock::new() })
+        let has_content_id = id == content_id(&content);
+        let compressor = OnceLock::new();
+        Ok(Self { id, has_content_id, description, content, decompressor, compressor })
     }
 
     /// Like [`Dictionary::from_bytes`]; returns a dictionary of the same content that is already in use, if
@@ -189,9 +212,16 @@ impl Dictionary {
             == (other.id, &other.description, &other.content)
     }
 
-    /// Writes the dictionary as a file of version 2.
+    /// Writes the dictionary as a file: of version 3, or of version 2 if its id is not [`content_id`].
     pub fn to_bytes(&self) -> Vec<u8> {
-        [self.description.header().as_bytes(), &self.content].concat()
+        let version = if self.has_content_id { "v3" } else { "v2" };
+        [self.description.header(version).as_bytes(), &self.content].concat()
+    }
+
+    /// Whether no other dictionary has the same id, not even a copy of this one that was cut.
+    pub(super) fn has_content_id(&self) -> bool {
+        // Only a dictionary of the same content can have the id of the built-in one.
+        self.has_content_id || self.id == Self::built_in().id
     }
 
     /// The id, which frames refer to. A dictionary without an id has 0 and can only decompress.
@@ -232,9 +262,9 @@ impl Dictionary {
 }
 
 impl Description {
-    fn header(&self) -> String {
+    fn header(&self, version: &str) -> String {
         let Self { content_type, model, samples, time } = self;
-        format!("ZDCT|v2|{content_type}|{model}|{samples}|{time}\n")
+        format!("ZDCT|{version}|{content_type}|{model}|{samples}|{time}\n")
     }
 
     fn check(&self) -> Result<(), EncodeError> {
@@ -246,13 +276,22 @@ impl Description {
                 return Err(EncodeError::new(field, message));
             }
         }
-        if self.header().len() > MAX_DICTIONARY_HEADER {
+        if self.header("v3").len() > MAX_DICTIONARY_HEADER {
             let message =
                 format!("the first line would be longer than {MAX_DICTIONARY_HEADER} bytes");
             return Err(EncodeError::new("content_type", message));
         }
         Ok(())
     }
+}
+
+/// An id that depends on the content of a zstd dictionary, apart from its id.
+fn content_id(content: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    for part in [content.get(..ID.start), content.get(ID.end..)] {
+        crc.update(part.unwrap_or_default());
+    }
+    IDS.start + crc.sum() % (IDS.end - IDS.start)
 }
 
 /// A response as the dictionary format compresses it, for training.

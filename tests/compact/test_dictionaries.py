@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 import compactwire as cw
 from tests.strategies.packing import SMALL, SMALL_BYTES, SMALL_ID, container, zstd
@@ -202,6 +203,47 @@ def test_a_truncated_file_is_an_error_or_another_dictionary() -> None:
         except cw.InvalidFormat:
             continue
         assert cut.size == end - len(data) + SMALL.size
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "continued", "other id"])
+def test_a_damaged_file_of_a_trained_dictionary_is_refused(damage: str) -> None:
+    data = train().to_bytes()
+    assert data.startswith(b"ZDCT|v3|")
+    begin = data.index(b"\n") + 1
+    damaged = {
+        "cut": [data[:end] for end in range(begin + 200, len(data), 97)],
+        "changed": [
+            data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+            for at in range(begin, len(data), 97)
+        ],
+        "continued": [data + b"\0"],
+        "other id": [data[: begin + 4] + b"\1\2\3\4" + data[begin + 8 :]],
+    }
+    for file in damaged[damage]:
+        with pytest.raises(cw.InvalidFormat, match=r"cut or changed|invalid zstd dictionary"):
+            cw.Dictionary.from_bytes(file)
+
+
+def test_an_old_dictionary_that_is_cut_never_gives_another_text() -> None:
+    cut = cw.Dictionary.from_bytes(SMALL_BYTES[:-1000])
+    assert cut.id == SMALL_ID
+    wire = cw.encode_bytes(RESPONSE, format="dictionary", dictionary=SMALL)
+    assert zstandard.get_frame_parameters(wire).has_checksum
+    assert cw.decode(wire, dictionary=SMALL) == RESPONSE
+    with pytest.raises(cw.DecompressionFailed, match="a dictionary of the same id"):
+        cw.decode(wire, dictionary=cut)
+    # The id of a trained dictionary is that of no other, so its messages need no checksum.
+    for dictionary in (train(), cw.Dictionary.default()):
+        wire = cw.encode_bytes(RESPONSE, format="dictionary", dictionary=dictionary)
+        assert not zstandard.get_frame_parameters(wire).has_checksum
+
+
+def test_two_dictionaries_of_one_id_are_not_guessed() -> None:
+    cut = cw.Dictionary.from_bytes(SMALL_BYTES[:-1000], name="small")
+    for wire in ("D" + cw.encode_base85(BY_ID), old_wire(b"small", BY_NAME)):
+        with pytest.raises(cw.InvalidFormat, match="two of the dictionaries have the"):
+            cw.decode(wire, dictionaries=[SMALL, cut])
+        assert cw.decode(wire, dictionaries=[SMALL, SMALL, train()]) == RESPONSE
 
 
 def test_dictionaries_are_values() -> None:

@@ -93,7 +93,7 @@ impl Dictionary {
         Self::new(Arc::clone(compact::Dictionary::built_in()), None)
     }
 
-    /// Read a dictionary file of version 1 or 2, or a bare zstd dictionary.
+    /// Read a dictionary file, or a bare zstd dictionary.
     ///
     /// Parameters
     /// ----------
@@ -105,7 +105,8 @@ impl Dictionary {
     /// Raises
     /// ------
     /// InvalidFormat
-    ///     The file is not a dictionary.
+    ///     The file is not a dictionary, or was cut or changed. This is noticed in files of version
+    ///     3; messages that are written with a dictionary of another file have a checksum.
     /// OSError
     ///     The file cannot be read.
     #[staticmethod]
@@ -134,7 +135,7 @@ impl Dictionary {
         Self::parse(Input::new(data)?.bytes()?, name)
     }
 
-    /// Write the dictionary as a file of version 2.
+    /// Write the dictionary as a file of version 3, or of version 2 if it was read from an old file.
     ///
     /// Parameters
     /// ----------
