@@ -64,6 +64,8 @@ def test_standard_input_without_an_end_is_refused(
         ("gcf decode", b"y\n", "expected GCF as the first word"),
         ("encode", b"abc\xff", "standard input: not UTF-8 from byte 3 on"),
         ("stats -", b"\xff", "standard input: not UTF-8 from byte 0 on"),
+        ("stats -", b"\0", "standard input: not text: a NUL byte at byte 0"),
+        ("gcf encode --input csv", b"\0", "standard input: not text: a NUL byte at byte 0"),
         ("stats --input json", b"y\n", "expected a JSON value, found"),
         ("stats --input jsonl", b"y\n", "expected a JSON value, found"),
         ("stats --input gcf", b"y\n", "expected GCF as the first word"),

@@ -56,7 +56,7 @@ verbose JSON      1,254      100.0%
 """
 
 USAGE = [
-    *("", "-v", "nonsense", "decode one two", "train .", "train -o out", "encode --format morse"),
+    *("", "-v", "nonsense", "train .", "train -o out", "encode --format morse"),
     *("encode --protocol 3", "encode --msgpack-version 4", "encode --status FINE"),
     *("encode --tokens -1", f"encode --tokens {'9' * 5000}", f"decode --max-size {1 << 63}"),
 ]

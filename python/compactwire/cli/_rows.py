@@ -51,7 +51,19 @@ def judge_of(kind: str, path: str) -> Callable[[bytes], object]:
     """For `read`: the first bytes are those of a file of this kind."""
     if kind in ("json", "jsonl"):
         return _first_value(path)
-    return first_gcf if kind == "gcf" else first_text(source_name(path))
+    return first_gcf if kind == "gcf" else _first_line(source_name(path))
+
+
+def _first_line(name: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes are text, and not those of a device such as /dev/zero."""
+    is_text = first_text(name)
+
+    def judge(first: bytes) -> None:
+        is_text(first)
+        if b"\0" in first:
+            raise ValueError(f"{name}: not text: a NUL byte at byte {first.index(0)}")
+
+    return judge
 
 
 def first_gcf(first: bytes) -> None:

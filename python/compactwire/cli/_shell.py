@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT = "default: %(default)s"
 
 OK = 0
+_FAILED = 1
 
 # How many bytes of an input are judged before the rest is read: no magic number is longer.
 _FIRST = 64
@@ -236,11 +237,77 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def add_input(parser: argparse.ArgumentParser, what: str) -> None:
+def add_inputs(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help=f"{what} (default: stdin)"
+        "files", nargs="*", default=["-"], metavar="FILE", help=f"{what} (default: stdin)"
     )
     add_max_input(parser)
+
+
+def each_file(
+    run: Callable[[argparse.Namespace], int], suffix: str, *, joinable: bool = True
+) -> Callable[[argparse.Namespace], int]:
+    """A command for several files, of one that reads `args.file` and writes to `args.output`.
+
+    The outputs of several files are files in the folder `args.output`, named after the inputs with
+    this suffix; or standard output, one after the other, if they are `joinable`.
+    """
+
+    def run_each(args: argparse.Namespace) -> int:
+        if len(args.files) > 1 and not (args.output == "-" and joinable):
+            _check_folder(args.output)
+
+        def run_one(path: str) -> None:
+            output = args.output
+            if len(args.files) > 1 and output != "-":
+                output = _output_in(output, path, suffix, args.files)
+            run(argparse.Namespace(**{**vars(args), "file": path, "output": output}))
+
+        return report_each(args.files, run_one)
+
+    return run_each
+
+
+def report_each(files: list[str], run: Callable[[str], object]) -> int:
+    """Run a function for each file; report errors, and name at the end the files that failed."""
+    failed = []
+    for path in files:
+        try:
+            run(path)
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError, MemoryError) as error:
+            complain(error)
+            failed.append(path)
+    return name_failed(failed, files)
+
+
+def name_failed(failed: list[str], files: list[str]) -> int:
+    """Name the files that failed, at the end of several; return the exit code."""
+    if failed and len(files) > 1:
+        names = ", ".join(map(source_name, failed))
+        tell(f"compactwire: {len(failed)} of {len(files)} inputs failed: {names}")
+    return _FAILED if failed else OK
+
+
+def _check_folder(output: str) -> None:
+    if not Path(output).is_dir():
+        found = "" if output == "-" else f", not {output}"
+        raise ValueError(f"several inputs need -o with a folder for their outputs{found}")
+
+
+def _output_in(folder: str, path: str, suffix: str, inputs: list[str]) -> str:
+    """The output of an input in a folder, which is that of no other input and no input itself."""
+
+    def output(path: str) -> Path:
+        return Path(folder) / Path("stdin" if path == "-" else path).with_suffix(suffix).name
+
+    target = output(path)
+    if [output(other) for other in inputs].count(target) > 1:
+        raise ValueError(f"{source_name(path)}: another input would be written to {target}, too")
+    if any(target.exists() and other != "-" and target.samefile(other) for other in inputs):
+        raise ValueError(f"{source_name(path)}: its output {target} is one of the inputs")
+    return str(target)
 
 
 def add_max_input(parser: argparse.ArgumentParser) -> None:
@@ -254,4 +321,5 @@ def add_max_input(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="default: stdout")
+    about = "a file, or a folder for the outputs of several inputs (default: stdout)"
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help=about)

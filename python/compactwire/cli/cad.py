@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from compactwire import cad
 
 from ._shell import (
-    OK,
     add_command,
     add_group,
     add_max_input,
     add_output,
     complain,
+    each_file,
+    name_failed,
     natural,
     one_line,
     read,
@@ -33,13 +34,21 @@ if TYPE_CHECKING:
 
     from ._shell import Commands
 
-_BAD = 1
-
 # The largest number of errors shown per file.
 _MAX_ERRORS = 100
 
 # Suffixes of pictures that `preview` does not write.
 _OTHER_PICTURES = {".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".tif", ".tiff", ".webp"}
+
+# The suffix of the outputs of each command, and whether several can follow each other.
+_OUTPUTS = {
+    "compact": (".vcadc", False),
+    "expand": (".vcad", True),
+    "pack": (".vcadb", False),
+    "unpack": (".vcad", True),
+    "hybrid": (".json", True),
+    "preview": (".png", False),
+}
 
 _WHAT = {
     "assembly": "the assembly",
@@ -130,8 +139,12 @@ def _one(
         except (cad.CompactParseError, cad.DocumentError, cad.BinaryError) as error:
             raise ValueError(f"{args.file}: {error}") from None
 
-    parser = add_command(group, name, named, about, f"compactwire cad {name} {example}")
-    parser.add_argument("file", metavar="IN", help="a file of any format, or - for stdin")
+    suffix, joinable = _OUTPUTS[name]
+    each = each_file(named, suffix, joinable=joinable)
+    parser = add_command(group, name, each, about, f"compactwire cad {name} {example}")
+    parser.add_argument(
+        "files", metavar="IN", nargs="+", help="files of any format, or - for stdin"
+    )
     add_max_input(parser)
     parser.set_defaults(repair=False)
     add_output(parser)
@@ -269,21 +282,22 @@ def _preview(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    result = OK
+    failed = []
     for path in args.files:
         try:
             errors = _errors(read(path, args.max_input))
         except OSError as error:
             # Go on with the other files.
             complain(error)
-            result = _BAD
+            failed.append(path)
             continue
+        if errors:
+            failed.append(path)
         for place, message in errors[:_MAX_ERRORS]:
-            result = _BAD
             write(one_line(f"{path}:{place}: {message}") + "\n", "-")
         if len(errors) > _MAX_ERRORS:
             tell(f"compactwire: {path}: more than {_MAX_ERRORS} errors; only the first are shown")
-    return result
+    return name_failed(failed, args.files)
 
 
 def _errors(data: bytes) -> list[tuple[str, str]]:
@@ -305,15 +319,16 @@ def _hint(error: cad.CompactParseError) -> str:
 def _stats(args: argparse.Namespace) -> int:
     tokens = token_counter()
     lines = []
-    result = OK
+    failed = []
     for path in args.files:
         measured = _measure(path, args.max_input, tokens)
         lines += measured
-        result = result if measured else _BAD
+        if not measured:
+            failed.append(path)
     if tokens is None:
         lines.append("(no tokens: pip install bpe-openai)")
     write("".join(line + "\n" for line in lines), "-")
-    return result
+    return name_failed(failed, args.files)
 
 
 def _measure(path: str, limit: int, tokens: Callable[[str], int] | None) -> list[str]:

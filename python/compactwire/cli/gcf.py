@@ -11,7 +11,7 @@ from compactwire import gcf
 
 from . import stats
 from ._rows import KINDS, add_kind, first_gcf, read_json
-from ._shell import add_command, add_group, add_input, add_output, naming, read, write
+from ._shell import add_command, add_group, add_inputs, add_output, each_file, naming, read, write
 
 if TYPE_CHECKING:
     import argparse
@@ -25,10 +25,9 @@ def add(commands: Commands) -> None:
     about = "convert between JSON and GCF, and measure the savings"
     group = add_group(commands, "gcf", about, "compactwire gcf encode orders.json -o orders.gcf")
     about = "convert JSON to GCF"
-    encode = add_command(
-        group, "encode", _encode, about, "compactwire gcf encode orders.json -o orders.gcf"
-    )
-    add_input(encode, "JSON, JSON Lines or CSV")
+    example = "compactwire gcf encode orders.json -o orders.gcf"
+    encode = add_command(group, "encode", each_file(_encode, ".gcf"), about, example)
+    add_inputs(encode, "JSON, JSON Lines or CSV")
     add_kind(encode)
     encode.add_argument(
         "--no-flatten", action="store_true", help='do not write columns "a>b" for nested objects'
@@ -57,8 +56,10 @@ def add(commands: Commands) -> None:
     )
     add_output(encode)
     about = "convert GCF to JSON without white space"
-    decode = add_command(group, "decode", _decode, about, "compactwire gcf decode orders.gcf")
-    add_input(decode, "GCF")
+    decode = add_command(
+        group, "decode", each_file(_decode, ".json"), about, "compactwire gcf decode orders.gcf"
+    )
+    add_inputs(decode, "GCF")
     decode.add_argument("--ascii", action="store_true", help="escape characters outside ASCII")
     decode.add_argument(
         "--extensions",

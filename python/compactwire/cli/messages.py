@@ -14,10 +14,11 @@ from ._shell import (
     DEFAULT,
     OK,
     add_command,
-    add_input,
+    add_inputs,
     add_max_input,
     add_output,
     complain,
+    each_file,
     json_line,
     naming,
     natural,
@@ -307,8 +308,9 @@ def _add_demo(commands: Commands) -> None:
 def _add_encode(commands: Commands) -> None:
     about = "encode a text as a message"
     example = "compactwire encode --model C45 --tokens 150 answer.md -o answer.cw"
-    parser = add_command(commands, "encode", _run_encode, about, example)
-    add_input(parser, "the text")
+    run = each_file(_run_encode, ".cw", joinable=False)
+    parser = add_command(commands, "encode", run, about, example)
+    add_inputs(parser, "a text")
     formats = (*_demo.FORMATS, "auto", "smallest")
     parser.add_argument(
         "--format",
@@ -348,7 +350,7 @@ def _add_encode(commands: Commands) -> None:
 def _add_decode(commands: Commands) -> None:
     about = "decode a message in any format and print its text"
     example = "compactwire decode answer.cw"
-    parser = add_command(commands, "decode", _run_decode, about, example)
+    parser = add_command(commands, "decode", each_file(_run_decode, ".txt"), about, example)
     _add_reading(parser)
     parser.add_argument(
         "--fallback", action="store_true", help="print text that is not a message unchanged"
@@ -360,7 +362,7 @@ def _add_decode(commands: Commands) -> None:
 def _add_inspect(commands: Commands) -> None:
     about = "show the format of a message and the size of each layer"
     example = "compactwire encode answer.md | compactwire inspect"
-    parser = add_command(commands, "inspect", _run_inspect, about, example)
+    parser = add_command(commands, "inspect", each_file(_run_inspect, ".txt"), about, example)
     _add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON object, for programs")
     add_output(parser)
@@ -423,7 +425,7 @@ def _add_train(commands: Commands) -> None:
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
-    add_input(parser, "the message")
+    add_inputs(parser, "a message")
     parser.add_argument(
         "--dictionary",
         action="append",

@@ -11,10 +11,10 @@ import compactwire as cw
 from ._shell import (
     add_command,
     add_max_input,
-    complain,
     json_line,
     naming,
     one_line,
+    report_each,
     source_name,
     tell,
     token_counter,
@@ -68,25 +68,21 @@ def add(commands: Commands, example: str = "compactwire stats orders.json") -> N
 def _run(args: argparse.Namespace) -> int:
     exact = token_counter()
     count = exact or cw.estimate_tokens
-    failed = []
-    for path in args.files:
-        try:
-            if Path(path).is_dir():
-                hint = f"compactwire analyze {Path(path)} measures the files in it"
-                raise IsADirectoryError(f"{Path(path)}: a folder, expected a file; {hint}")
-            with naming(path):
-                sheet = _measure(path, args, count, "o200k_base" if exact else _ESTIMATE)
-        except (OSError, ValueError, MemoryError) as error:
-            complain(error)
-            failed.append(path)
-        else:
-            write(json_line(_as_json(sheet)) if args.json else _as_table(sheet), "-")
-    if failed and len(args.files) > 1:
-        names = ", ".join(map(source_name, failed))
-        tell(f"compactwire: {len(failed)} of {len(args.files)} inputs failed: {names}")
-    if exact is None and len(failed) < len(args.files):
+    measured = []
+
+    def show(path: str) -> None:
+        if Path(path).is_dir():
+            hint = f"compactwire analyze {Path(path)} measures the files in it"
+            raise IsADirectoryError(f"{Path(path)}: a folder, expected a file; {hint}")
+        with naming(path):
+            sheet = _measure(path, args, count, "o200k_base" if exact else _ESTIMATE)
+        measured.append(path)
+        write(json_line(_as_json(sheet)) if args.json else _as_table(sheet), "-")
+
+    code = report_each(args.files, show)
+    if exact is None and measured:
         tell("compactwire: tokens are estimated; to count them: pip install bpe-openai")
-    return 1 if failed else 0
+    return code
 
 
 def _measure(
