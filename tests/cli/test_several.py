@@ -1,4 +1,4 @@
-"""Commands with several files: errors name the file, the others are read, the end lists failures."""
+"""Commands with several files: errors name the file, the others are read, the end says which."""
 
 from __future__ import annotations
 
