@@ -737,6 +737,16 @@ def test_without_a_hash_another_request_after_a_lost_answer_is_sent_in_full() ->
     assert [turn.number for turn in server.turns] == [1, 2, 3, 3, 3]
 
 
+def test_without_a_hash_a_restored_session_sends_the_conversation_in_full() -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a")
+    state = sender.session.to_bytes()
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, context="ab")
+    restored = Sender(cw.Session.from_bytes(state, checked=False), number=3)
+    assert restored.send(server.deliver, context="ac") == "3: ac"
+
+
 @pytest.mark.parametrize("between", [False, True])
 def test_without_a_hash_a_forgotten_conversation_is_sent_in_full(between: bool) -> None:
     server, sender = unchecked()

@@ -78,7 +78,7 @@ class Sender:
     ----------
     session : Session, optional
         The session that encodes the requests; by default a new one. Nothing else may encode
-        requests with it.
+        requests with it. With `checked=False`, the first request contains the whole conversation.
     number : int
         The number of the first turn. A sender that lost its state and goes on with a conversation
         begins after the last number, which is `TurnConflict.last`.
@@ -92,6 +92,9 @@ class Sender:
             check_type("session", session, Session)
         self.session = Session() if session is None else session
         self._number = Turn(number, "").number
+        if not self.session.checked:
+            # A session that was saved may be older than the last turn that arrived.
+            self.session.forget(_CONTEXT)
         self._failed: bytes | None = None
         self._lock = TurnLock(_ADVICE)
         self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
