@@ -21,7 +21,7 @@ ATTEMPTS = 4
 
 MAX_NUMBER = 2**63 - 1
 
-_ADVICE = "send it after `deliver` has returned, or with another Sender"
+_ADVICE = "send it after `deliver` has returned, or in another conversation with its own Sender"
 
 _CONTEXT = "c_00000000"
 """The id of a conversation: `Session.forget` ignores its digits."""
