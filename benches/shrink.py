@@ -1,10 +1,11 @@
 """`shrink`: time against minifying JSON and writing TOON, and the tokens saved over many values.
 
     python -m benches shrink             the time
-    python -m benches.shrink [VALUES]    the tokens, over VALUES held-out values and as many others
+    python -m benches.shrink [VALUES]    the tokens, over VALUES of each kind of values
 
 The values are those of `data.shapes`: results as tools and APIs return them, as compact JSON. The
-prices of the estimate were measured without the shapes that are held out.
+prices of the estimate were measured without the shapes that are held out. "Hostile" are the texts
+of `data.hostile`, which an estimate misjudges.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import orjson
 import toons
 
 import compactwire as cw
+from data import hostile
 from data.shapes import values
 
 from . import report
@@ -73,12 +75,13 @@ def cases() -> Iterator[Case]:
 def tokens(count: int = VALUES) -> list[list[str]]:
     """Return a table: a row for each tokenizer, way of choosing, and kind of shapes."""
     texts = {
-        held_out: [
+        name: [
             (shape, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
             for shape, value in values(count, seed=2026, held_out=held_out)
         ]
-        for held_out in (False, True)
+        for name, held_out in (("others", False), ("held out", True))
     }
+    texts["hostile"] = [("hostile", text) for text in hostile.texts(count, seed=2026)]
     found = [HEADER]
     for encoding in ENCODINGS:
         encoder = bpe_openai.get_encoding(encoding)
@@ -87,9 +90,8 @@ def tokens(count: int = VALUES) -> list[list[str]]:
             return len(encode(text))
 
         for chosen, tokenizer in (("the estimate", "estimate"), (encoding, counted)):
-            for held_out, some in texts.items():
-                label = [encoding, chosen, "held out" if held_out else "others"]
-                found.append([*label, *savings(some, counted, tokenizer)])
+            for name, some in texts.items():
+                found.append([encoding, chosen, name, *savings(some, counted, tokenizer)])
     return found
 
 

@@ -6,8 +6,12 @@
 
 A tokenizer like o200k_base cuts a text into pieces (a word with the character before it, up to
 three digits, punctuation, white space) and turns each into tokens by itself. The estimate cuts the
-same pieces and adds up the mean cost of pieces of the same class and length. `cut` here is the
-reference for `src/shrink/estimate.rs`.
+same pieces. It adds up the mean cost of words of the same class and length, and merges the
+characters of punctuation into tokens as the tokenizer does. `cut` and `merged` here are the
+reference for `src/shrink/estimate.rs` and `src/shrink/merges.rs`.
+
+The estimate is that of o200k_base. `shrink` also asks for that of cl100k_base, in which punctuation
+and characters beyond ASCII differ.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +33,23 @@ from .shapes import values
 
 TABLE = Path(__file__).parent.parent / "src" / "shrink" / "prices.rs"
 
+# The tokenizers, with the number of their tokens without those that have a special meaning.
+VOCABULARIES = {"o200k_base": 199_998, "cl100k_base": 100_256}
+
 # Prices are multiples of 1/UNIT of a token.
 UNIT = 64
 
-# The longest piece that has a price of its own; each further byte costs the mean of those beyond.
+# The longest word that has a price of its own; each further byte costs the mean of those beyond.
 LONGEST = 24
+
+# White space of at most so many bytes is one token.
+SHORT = 24
+
+# Longer punctuation is merged in parts of so many bytes.
+PART = 256
+
+# The tokens of single characters; the merge of a row of the table is the token ASCII + row.
+ASCII = 128
 
 # The pieces of ASCII text, as o200k_base cuts them; runs of characters beyond ASCII are cut apart.
 PIECE = re.compile(
@@ -44,17 +61,20 @@ PIECE = re.compile(
     r"|(?P<blank>[\t\x0b\x0c ]+(?![^\t\x0b\x0c \r\n])|[\t\x0b\x0c ]+)"
 )
 
-# Frequent punctuation has separate prices: this many pieces, of at most so many bytes.
+# The tokens of frequent punctuation are in the table: this many pieces, of at most so many bytes.
 COMMON_MARKS, COMMON_LENGTH = 128, 8
 
+# Punctuation and white space.
+SYMBOLS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
+
 # The classes of pieces whose price depends on their length.
-CLASSES = ("word", "spaced word", "marked word", "capitals", "marks", "blank")
+CLASSES = ("word", "spaced word", "marked word", "capitals")
 # The classes of characters beyond ASCII, whose price is that of a character.
 LATIN, TWO_BYTES, HAN, THREE_BYTES, FOUR_BYTES = range(5)
 
 
 def cut(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each piece with its class; "lines", "number" and "other" have no lengths."""
+    """Yield each piece with its class."""
     for match in PIECE.finditer(text):
         kind = match.lastgroup or ""
         if match["word"] is not None:
@@ -78,27 +98,72 @@ def character_class(character: str) -> int:
     return HAN if 0xE3 <= first <= 0xED else THREE_BYTES
 
 
+# The token that two tokens make.
+Merges = dict[tuple[int, ...], int]
+
+
+def merged(piece: str, merges: Merges) -> list[int]:
+    """Return the tokens of punctuation: each time, the pairs of the first merge become a token."""
+    tokens = [ord(character) for character in piece]
+    while True:
+        found = (merges[pair] for pair in pairwise(tokens) if pair in merges)
+        first = min(found, default=None)
+        if first is None:
+            return tokens
+        at, kept = 0, []
+        while at < len(tokens):
+            is_pair = merges.get(tuple(tokens[at : at + 2])) == first
+            kept.append(first if is_pair else tokens[at])
+            at += 2 if is_pair else 1
+        tokens = kept
+
+
+def merges_of(encoding: str) -> Merges:
+    """Return how a tokenizer makes its tokens of punctuation and white space, in their order."""
+    import bpe_openai
+
+    encoder = bpe_openai.get_encoding(encoding)
+    merges: Merges = {}
+    for token in range(VOCABULARIES[encoding]):
+        text = encoder.decode([token])
+        if len(text) > 1 and SYMBOLS.fullmatch(text):
+            left, right = merged(text, merges)
+            merges[left, right] = ASCII + len(merges)
+    return merges
+
+
 class Prices:
     """Prices in 1/UNIT of a token."""
 
     by_length: dict[str, list[int]]
     beyond: dict[str, int]
-    marks: dict[str, int]
-    characters: list[int]
+    # Frequent punctuation.
+    marks: list[str]
+    merges: dict[str, Merges]
+    characters: dict[str, list[int]]
+
+    def __init__(self) -> None:
+        self.counted: dict[tuple[str, str], int] = {}
 
     @classmethod
     def of_table(cls) -> Prices:
         """Read the table that was written last."""
         text, prices = TABLE.read_text(), cls()
-        prices.by_length, prices.beyond, prices.marks = {}, {}, {}
+        prices.by_length, prices.beyond, prices.marks, prices.merges = {}, {}, [], {}
         for kind in CLASSES:
             row = match_in(text, rf"const {constant(kind)}: ByLength = \[(.*)\]")
             *prices.by_length[kind], prices.beyond[kind] = map(int, row.split(","))
-        for key, price in re.findall(r"\(0x([0-9A-F_]{19}), (\d+)\)", text):
-            marks = bytes.fromhex(key.replace("_", ""))[::-1].rstrip(b"\0")
-            prices.marks[marks.decode()] = int(price)
-        row = match_in(text, r"CHARACTERS: .* = \[(.*)\]")
-        prices.characters = [int(price) for price in row.split(",")]
+        for encoding in VOCABULARIES:
+            rows = match_in(text, rf"(?s)static {constant(encoding)}: .*? = \[(.*?)\];")
+            pairs = re.findall(r"\((\d+), (\d+)\)", rows)
+            prices.merges[encoding] = {
+                (int(left), int(right)): ASCII + row for row, (left, right) in enumerate(pairs)
+            }
+        rows = match_in(text, r"CHARACTERS: .* = \[(.*)\]")
+        prices.characters = {
+            encoding: [int(price) for price in row.split(",")]
+            for encoding, row in zip(VOCABULARIES, re.findall(r"\[(.*?)\]", rows), strict=True)
+        }
         return prices
 
     def measure(self, texts: list[str], encoder: Any) -> None:
@@ -110,11 +175,11 @@ class Prices:
         costs: dict[str, int] = {}
         pieces = Counter(piece for text in texts for piece in cut(text))
         common = [piece for (kind, piece), _ in pieces.most_common() if kind == "marks"]
-        common = [piece for piece in common if len(piece) <= COMMON_LENGTH][:COMMON_MARKS]
-        self.marks = {piece: UNIT * len(encoder.encode_ordinary(piece)) for piece in common}
+        self.marks = [piece for piece in common if len(piece) <= COMMON_LENGTH][:COMMON_MARKS]
+        self.merges = {encoding: merges_of(encoding) for encoding in VOCABULARIES}
         for text in texts:
             for kind, piece in cut(text):
-                if kind not in CLASSES or piece in self.marks:
+                if kind not in CLASSES:
                     continue
                 cost = costs.get(piece)
                 if cost is None:
@@ -128,27 +193,36 @@ class Prices:
             kind: round(UNIT * sum(found) / len(found)) if found else UNIT // 4
             for kind, found in beyond.items()
         }
-        self.characters = [0] * 5
-        self.characters = fitted(self, texts, encoder)
+        self.characters = {encoding: [0] * 5 for encoding in VOCABULARIES}
+        self.characters = {encoding: fitted(self, texts, encoding) for encoding in VOCABULARIES}
 
-    def estimate(self, text: str) -> int:
+    def estimate(self, text: str, encoding: str = "o200k_base") -> int:
         """Return the estimate of a text."""
-        return -(-self.total(text) // UNIT)
+        return -(-self.total(text, encoding) // UNIT)
 
-    def total(self, text: str) -> int:
+    def total(self, text: str, encoding: str = "o200k_base") -> int:
         """Return the price of a text."""
         total = 0
         for kind, piece in cut(text):
             if kind == "other":
-                total += sum(self.characters[character_class(one)] for one in piece.strip(" "))
-            elif kind == "marks" and piece in self.marks:
-                total += self.marks[piece]
+                prices = self.characters[encoding]
+                total += sum(prices[character_class(one)] for one in piece.strip(" "))
+            elif kind == "marks" or (kind in ("blank", "lines") and len(piece) > SHORT):
+                total += UNIT * self.tokens(piece, encoding)
             elif kind in CLASSES:
                 total += self.by_length[kind][min(len(piece), LONGEST)]
                 total += self.beyond[kind] * max(0, len(piece) - LONGEST)
             else:
                 total += UNIT
         return total
+
+    def tokens(self, piece: str, encoding: str) -> int:
+        """Return the number of tokens of punctuation or white space."""
+        key = piece, encoding
+        if key not in self.counted:
+            parts = (piece[at : at + PART] for at in range(0, len(piece), PART))
+            self.counted[key] = sum(len(merged(part, self.merges[encoding])) for part in parts)
+        return self.counted[key]
 
 
 def smoothed(found: list[list[int]]) -> list[int]:
@@ -166,10 +240,12 @@ def smoothed(found: list[list[int]]) -> list[int]:
     return prices
 
 
-def fitted(prices: Prices, texts: list[str], encoder: Any) -> list[int]:
+def fitted(prices: Prices, texts: list[str], encoding: str) -> list[int]:
     """Fit the prices of characters beyond ASCII, by least squares over lines."""
+    import bpe_openai
     import numpy as np
 
+    encoder = bpe_openai.get_encoding(encoding)
     counts, rest = [], []
     for line in dict.fromkeys(line for text in texts for line in text.splitlines()):
         if line.isascii():
@@ -179,7 +255,7 @@ def fitted(prices: Prices, texts: list[str], encoder: Any) -> list[int]:
             if not character.isascii():
                 found[character_class(character)] += 1
         counts.append(found)
-        rest.append(len(encoder.encode_ordinary(line)) - prices.total(line) / UNIT)
+        rest.append(len(encoder.encode_ordinary(line)) - prices.total(line, encoding) / UNIT)
     solution, *_ = np.linalg.lstsq(np.array(counts, float), np.array(rest), rcond=None)
     return [max(8, round(UNIT * float(price))) for price in solution]
 
@@ -231,21 +307,38 @@ def rendered(prices: Prices) -> str:
         row = ", ".join(str(price) for price in [*prices.by_length[kind], prices.beyond[kind]])
         out.append(f"pub(super) const {constant(kind)}: ByLength = [{row}];")
     packed = sorted(
-        (int.from_bytes(piece.encode(), "little"), price) for piece, price in prices.marks.items()
+        (
+            int.from_bytes(piece.encode(), "little"),
+            *(UNIT * prices.tokens(piece, encoding) for encoding in VOCABULARIES),
+        )
+        for piece in prices.marks
     )
     out += [
         "",
-        "/// Prices of common punctuation, by its bytes as a little-endian number.",
-        f"pub(super) static COMMON_MARKS: [(u64, u16); {len(packed)}] = [",
-        *(f"    (0x{key:019_X}, {price})," for key, price in packed),
+        "/// Prices of common punctuation, by its bytes as a little-endian number: those of",
+        "/// `o200k_base` and of `cl100k_base`.",
+        f"pub(super) static COMMON_MARKS: [(u64, [u16; 2]); {len(packed)}] = [",
+        *(f"    (0x{key:019_X}, [{first}, {second}])," for key, first, second in packed),
         "];",
     ]
+    for encoding, merges in prices.merges.items():
+        pairs = list(merges)
+        rows = [pairs[at : at + 8] for at in range(0, len(pairs), 8)]
+        out += [
+            "",
+            f"/// The pairs that `{encoding}` merges into tokens of punctuation or white space,",
+            f"/// in its order. A character is the token of its code; row n makes {ASCII} + n.",
+            f"pub(super) static {constant(encoding)}: [(u16, u16); {len(pairs)}] = [",
+            *("    " + ", ".join(map(str, row)) + "," for row in rows),
+            "];",
+        ]
     out += [
         "",
         "/// Prices of characters beyond ASCII: Latin, others of two bytes, Han and Hangul,",
-        "/// others of three bytes, four bytes.",
+        "/// others of three bytes, four bytes; of `o200k_base` and of `cl100k_base`.",
     ]
-    out.append(f"pub(super) const CHARACTERS: [u16; 5] = {prices.characters};")
+    characters = ", ".join(map(str, prices.characters.values()))
+    out.append(f"pub(super) const CHARACTERS: [[u16; 5]; 2] = [{characters}];")
     return "\n".join(out) + "\n"
 
 

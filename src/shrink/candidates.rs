@@ -3,8 +3,9 @@
 //! Constant columns, list columns and matrices never make a text longer, so all candidates use them. Texts in
 //! arrays are an exception if tokens are only estimated.
 
-use super::Options;
+use super::estimate::{Encoding, estimate};
 use super::same::Comparison;
+use super::{Options, Shrunk};
 use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, Node, ReadError, Tree};
 use crate::memory;
 use std::collections::TryReserveError;
@@ -31,28 +32,23 @@ fn encode_options(options: &Options, texts: &Texts) -> EncodeOptions {
     }
 }
 
-/// The texts that are elements of arrays. GCF saves next to nothing on them, but an estimate says that it
-/// does.
+/// The texts that are elements of arrays.
 #[derive(Default)]
 struct Texts {
-    /// How much too little the estimate can be for GCF, in halves of a token.
-    doubt: u64,
+    count: u64,
     /// Whether an array with a text is itself an element of an array.
     in_rows: bool,
 }
 
-/// Tokenizers have tokens for empty texts one after the other in JSON, which the estimate does not know.
-const DOUBT_OF_EMPTY: u64 = 5;
-
 impl Texts {
-    /// `is_row` tells whether the value is an element of an array.
-    fn add(&mut self, tree: &Tree<'_>, value: &Node<'_>, is_row: bool) {
+    /// `is_element` tells whether the value is an element of an array.
+    fn add(&mut self, tree: &Tree<'_>, value: &Node<'_>, is_element: bool) {
         match value {
             Node::Array(array) => {
                 for item in tree.elements(*array) {
-                    if let Node::String(text) = item {
-                        self.doubt += if text.is_empty() { DOUBT_OF_EMPTY } else { 1 };
-                        self.in_rows |= is_row;
+                    if let Node::String(_) = item {
+                        self.count += 1;
+                        self.in_rows |= is_element;
                     }
                     self.add(tree, item, true);
                 }
@@ -69,10 +65,12 @@ pub(super) fn limits(options: &Options) -> Limits {
     Limits { max_depth: options.max_depth, ..Limits::default() }
 }
 
-/// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`.
+/// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`. `other` is
+/// the best other form.
 pub(super) fn best<E: From<TryReserveError>>(
     tree: &Tree<'_>,
     options: &Options,
+    other: &Shrunk<'_>,
     most: Option<u64>,
     count: &mut impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Found, E> {
@@ -80,7 +78,8 @@ pub(super) fn best<E: From<TryReserveError>>(
     if !options.exact {
         texts.add(tree, &tree.root, false);
     }
-    let most = most.and_then(|most| most.checked_sub(texts.doubt.div_ceil(2)));
+    // A word is cut in other places after the comma of GCF than after a quotation mark.
+    let most = most.and_then(|most| most.checked_sub(texts.count.div_ceil(2)));
     let Some(most) = most else { return Ok(Found::Nothing) };
     let forms = gcf::write_forms(tree, &encode_options(options, &texts));
     let Some((text, grouped)) = unless_out_of_memory(forms)? else { return Ok(Found::Nothing) };
@@ -93,6 +92,9 @@ pub(super) fn best<E: From<TryReserveError>>(
     let read_options = DecodeOptions { extensions: options.extensions, limits: limits(options) };
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
+        if !options.exact && !is_sure(tokens, &text, other) {
+            continue;
+        }
         if reads_as(&text, tree, read_options)? {
             return Ok(Found::Candidate { text, tokens });
         }
@@ -100,6 +102,13 @@ pub(super) fn best<E: From<TryReserveError>>(
         found = Found::Unverified;
     }
     Ok(found)
+}
+
+/// Whether an estimated saving is one for other tokenizers, too. `cl100k_base` has tokens for punctuation in
+/// JSON that `o200k_base` does not have; a saving of half of the tokens is larger than that.
+fn is_sure(tokens: u64, text: &str, other: &Shrunk<'_>) -> bool {
+    let estimate = |text| estimate(text, Encoding::Cl100k);
+    tokens <= other.tokens_after / 2 || estimate(text) <= estimate(&other.text)
 }
 
 /// Whether a text reads back as the value of the tree.

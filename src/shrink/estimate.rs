@@ -2,25 +2,48 @@
 //!
 //! Tokenizers like `o200k_base` cut a text into pieces (a word with the character before it, up to three
 //! digits, punctuation, white space) and turn each piece into tokens by itself. The estimate cuts the
-//! same pieces, and adds up the mean cost of pieces of the same class and length.
+//! same pieces. It adds up the mean cost of words of the same class and length, and counts the tokens of
+//! punctuation, which differ much between pieces of the same length.
 //!
 //! Invariant: the estimate depends only on the text, so that the choices are the same on every platform. The
 //! independent reference is `data/tokens.py`, which also writes the prices.
 
+use super::merges::{CL100K, Merges, O200K};
 use super::prices::{
-    BLANK, ByLength, CAPITALS, CHARACTERS, COMMON_MARKS, MARKED_WORD, MARKS, SPACED_WORD, UNIT,
-    WORD,
+    ByLength, CAPITALS, CHARACTERS, COMMON_MARKS, MARKED_WORD, SPACED_WORD, UNIT, WORD,
 };
 use crate::interrupt::Steps;
 
 /// Returns the estimated number of tokens of a text, for a tokenizer like `o200k_base`. The time is linear
 /// in the length.
 pub fn estimate_tokens(text: &str) -> u64 {
+    estimate(text, Encoding::O200k)
+}
+
+/// The tokenizer whose tokens are estimated.
+#[derive(Clone, Copy)]
+pub(super) enum Encoding {
+    O200k,
+    /// Words have the same prices; punctuation and characters beyond ASCII have others.
+    Cl100k,
+}
+
+impl Encoding {
+    fn merges(self) -> &'static Merges {
+        match self {
+            Self::O200k => &O200K,
+            Self::Cl100k => &CL100K,
+        }
+    }
+}
+
+/// Returns the estimated number of tokens of a text.
+pub(super) fn estimate(text: &str, encoding: Encoding) -> u64 {
     let bytes = text.as_bytes();
     let (mut at, mut total) = (0, 0);
     let mut steps = Steps::default();
     while at < bytes.len() {
-        let (end, price) = piece(bytes, at);
+        let (end, price) = piece(bytes, at, encoding);
         steps.step();
         total += price;
         at = end;
@@ -80,7 +103,7 @@ fn run(bytes: &[u8], mut at: usize, accepted: impl Fn(Class) -> bool) -> usize {
 
 /// The end and the price of the piece that starts at `at`.
 #[inline]
-fn piece(bytes: &[u8], at: usize) -> (usize, u64) {
+fn piece(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
     let next = class(bytes, at + 1);
     match CLASSES[usize::from(bytes[at])] {
         Class::Lower | Class::Upper => word(bytes, at, at, &WORD),
@@ -91,11 +114,11 @@ fn piece(bytes: &[u8], at: usize) -> (usize, u64) {
         }
         Class::Space if is_letter(next) => word(bytes, at, at + 1, &SPACED_WORD),
         Class::Blank | Class::Mark if is_letter(next) => word(bytes, at, at + 1, &MARKED_WORD),
-        Class::Space if next == Some(Class::Mark) => marks(bytes, at),
-        Class::Space if next == Some(Class::Other) => characters(bytes, at + 1),
-        Class::Mark => marks(bytes, at),
-        Class::Other => characters(bytes, at),
-        Class::Space | Class::Blank | Class::LineBreak => white_space(bytes, at),
+        Class::Space if next == Some(Class::Mark) => marks(bytes, at, encoding),
+        Class::Space if next == Some(Class::Other) => characters(bytes, at + 1, encoding),
+        Class::Mark => marks(bytes, at, encoding),
+        Class::Other => characters(bytes, at, encoding),
+        Class::Space | Class::Blank | Class::LineBreak => white_space(bytes, at, encoding),
     }
 }
 
@@ -115,17 +138,18 @@ fn word(bytes: &[u8], start: usize, letters: usize, prices: &ByLength) -> (usize
 
 /// Punctuation with the space before it, if there is one, and the line breaks and slashes after it.
 #[inline]
-fn marks(bytes: &[u8], at: usize) -> (usize, u64) {
+fn marks(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
     let mut end = run(bytes, at + 1, |class| class == Class::Mark);
     while let Some(b'\r' | b'\n' | b'/') = bytes.get(end) {
         end += 1;
     }
-    (end, common_price(bytes, at, end).unwrap_or_else(|| price(&MARKS, end - at)))
+    let common = common_prices(bytes, at, end).map(|prices| u64::from(prices[encoding as usize]));
+    (end, common.unwrap_or_else(|| UNIT * encoding.merges().count(&bytes[at..end])))
 }
 
 /// A hash table of the prices of common punctuation: an empty slot has the key 0.
-static COMMON: [(u64, u16); SLOTS] = {
-    let mut table = [(0, 0); SLOTS];
+static COMMON: [(u64, [u16; 2]); SLOTS] = {
+    let mut table = [(0, [0; 2]); SLOTS];
     let mut index = 0;
     while index < COMMON_MARKS.len() {
         let mut slot = slot(COMMON_MARKS[index].0);
@@ -146,9 +170,9 @@ const fn slot(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SLOTS.trailing_zeros())) as usize
 }
 
-/// The price of the punctuation at `at..end` if it is common.
+/// The prices of the punctuation at `at..end` if it is common, by the encoding.
 #[inline]
-fn common_price(bytes: &[u8], at: usize, end: usize) -> Option<u64> {
+fn common_prices(bytes: &[u8], at: usize, end: usize) -> Option<[u16; 2]> {
     let length = end - at;
     if length > size_of::<u64>() {
         return None;
@@ -166,30 +190,39 @@ fn common_price(bytes: &[u8], at: usize, end: usize) -> Option<u64> {
         slot = (slot + 1) % SLOTS;
     }
     // A piece with NUL at its end would have the key of the piece without it.
-    (bytes[end - 1] != 0).then_some(u64::from(COMMON[slot].1))
+    (bytes[end - 1] != 0).then_some(COMMON[slot].1)
 }
 
 /// White space. It ends after its last line break; without a line break, it ends before its last character,
 /// which belongs to the next piece.
-fn white_space(bytes: &[u8], at: usize) -> (usize, u64) {
+fn white_space(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
+    let end_and_price = |end| (end, white_space_price(&bytes[at..end], encoding));
     let end =
         run(bytes, at, |class| matches!(class, Class::Space | Class::Blank | Class::LineBreak));
     if let Some(last) = bytes[at..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
-        return (at + last + 1, UNIT);
+        return end_and_price(at + last + 1);
     }
     let end = if end < bytes.len() && end > at + 1 { end - 1 } else { end };
-    (end, price(&BLANK, end - at))
+    end_and_price(end)
+}
+
+/// White space of at most so many bytes is one token.
+const SHORT: usize = 24;
+
+fn white_space_price(piece: &[u8], encoding: Encoding) -> u64 {
+    if piece.len() <= SHORT { UNIT } else { UNIT * encoding.merges().count(piece) }
 }
 
 /// Characters beyond ASCII.
-fn characters(bytes: &[u8], at: usize) -> (usize, u64) {
+fn characters(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
     let end = run(bytes, at, |class| class == Class::Other);
+    let prices = &CHARACTERS[encoding as usize];
     let price = |byte: &u8| match byte {
-        0xC0..=0xC9 => CHARACTERS[0],
-        0xCA..=0xDF => CHARACTERS[1],
-        0xE3..=0xED => CHARACTERS[2],
-        0xE0..=0xEF => CHARACTERS[3],
-        0xF0.. => CHARACTERS[4],
+        0xC0..=0xC9 => prices[0],
+        0xCA..=0xDF => prices[1],
+        0xE3..=0xED => prices[2],
+        0xE0..=0xEF => prices[3],
+        0xF0.. => prices[4],
         // A continuation byte: its character is counted at the first byte.
         _ => 0,
     };
@@ -211,7 +244,7 @@ mod tests {
         let mut found = Vec::new();
         let mut at = 0;
         while at < text.len() {
-            let (end, _) = piece(text.as_bytes(), at);
+            let (end, _) = piece(text.as_bytes(), at, Encoding::O200k);
             found.push(&text[at..end]);
             at = end;
         }

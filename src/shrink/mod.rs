@@ -7,11 +7,13 @@
 //! and depends only on the text, the options and the counter.
 //!
 //! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares the
-//! value with what a candidate reads back as, `estimate` counts tokens without a tokenizer.
+//! value with what a candidate reads back as, `estimate` counts tokens without a tokenizer, `merges` those of
+//! punctuation.
 
 mod candidates;
 mod estimate;
 mod expand;
+mod merges;
 mod minify;
 #[rustfmt::skip]
 mod prices;
@@ -154,7 +156,7 @@ pub fn shrink<'a, E: From<TryReserveError>>(
         && let Some(tree) = tree
     {
         let most = enough(best.tokens_after, options);
-        match candidates::best(&tree, options, most, &mut count)? {
+        match candidates::best(&tree, options, &best, most, &mut count)? {
             candidates::Found::Candidate { text, tokens } => {
                 best.text = Cow::Owned(text);
                 best.format = Format::Gcf;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
 from statistics import median
+from string import punctuation
 
 import pytest
 from hypothesis import example, given
@@ -33,6 +35,26 @@ def test_the_reference_estimates_the_same_for_the_samples() -> None:
 
 def test_a_text_with_a_lone_surrogate_is_estimated() -> None:
     assert cw.estimate_tokens("a\ud800") >= 1
+
+
+MARKS = [
+    *(mark * count for mark in punctuation for count in (1, 2, 7, 16, 63, 200)),
+    *(part * count for part in ('"",', "[],", "{},", "-=", ">'}", "|~") for count in (1, 5, 40)),
+    *("".join(Random(seed).choices(punctuation, k=1 + seed % 40)) for seed in range(400)),
+]
+
+
+@pytest.mark.parametrize("text", [*MARKS, *(" " * count for count in (1, 24, 25, 79, 128))])
+def test_punctuation_and_blanks_are_estimated_exactly(text: str) -> None:
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding("o200k_base")
+    assert cw.estimate_tokens(text) == len(tokenizer.encode_ordinary(text))
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "?", "\n", "\t", " ", '"",'])
+def test_long_runs_are_estimated_as_a_tokenizer_counts_them(mark: str) -> None:
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding("o200k_base")
+    tokens = len(tokenizer.encode_ordinary(mark * 1000))
+    assert tokens <= cw.estimate_tokens(mark * 1000) <= 1.1 * tokens + 1
 
 
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])

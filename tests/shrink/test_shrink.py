@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
+from data import hostile
 from data.shapes import values
 from tests.strategies.gcf import values as gcf_values
 
@@ -116,7 +117,7 @@ def test_extensions_are_a_choice(value: Any, mark: str) -> None:
 )
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
 def test_texts_in_arrays_are_not_longer_for_a_tokenizer(encoding: str, cells: Any) -> None:
-    # Their estimate is too high as JSON, and GCF saves next to nothing on them.
+    # GCF saves next to nothing on them.
     tokenizer = pytest.importorskip("bpe_openai").get_encoding(encoding)
     rows = [[f"{cells[0]} {i}", *cells] for i in range(30)]
     for value in ([list(cells)] * 30, {"values": rows}, [*cells] * 30, {"names": [*cells] * 30}):
@@ -160,7 +161,7 @@ def test_errors_of_a_tokenizer_are_raised() -> None:
 
     with pytest.raises(RuntimeError, match="hel"):
         cw.shrink("hello", tokenizer=broken)
-    for result in (1.5, None):
+    for result in (1.5, None, True):
         with pytest.raises(TypeError, match="tokenizer must return an int"):
             cw.shrink("hello", tokenizer=lambda _text, result=result: result)
     for count in (-1, 2**64):
@@ -253,3 +254,18 @@ def test_results_are_never_longer_for_a_tokenizer(encoding: str) -> None:
             for shrunk in (exact, estimated):
                 found = json.loads(text) if shrunk.format == "text" else cw.expand(shrunk)
                 assert same(found, value)
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_cells_of_punctuation_are_never_longer_for_a_tokenizer(encoding: str) -> None:
+    # `python -m benches.shrink 100000` shrinks more of them.
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding(encoding)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode_ordinary(text))
+
+    for text in [compact([["---", "a"], ["---", "b"]] * 12), *hostile.texts(3000, seed=5)]:
+        shrunk = cw.shrink(text)
+        assert count(shrunk.text) <= count(text), text
+        found = json.loads(text) if shrunk.format == "text" else cw.expand(shrunk)
+        assert same(found, json.loads(text))
