@@ -475,7 +475,7 @@ pub(super) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
 
 /// The result of the function that counts tokens and was passed as `option`.
 pub(super) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u64> {
-    if !value.is_instance_of::<PyInt>() {
+    if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
         let found = class_name(&value.get_type());
         let message = format!("{option} must return an int, not {found}");
         return Err(PyTypeError::new_err(message));
