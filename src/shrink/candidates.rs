@@ -3,7 +3,6 @@
 //! Constant columns, list columns and matrices never make a text longer, so all candidates use them. Texts in
 //! arrays are an exception if tokens are only estimated.
 
-use super::estimate::{Encoding, estimate};
 use super::same::Comparison;
 use super::{Options, Shrunk};
 use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, Node, ReadError, Tree};
@@ -92,7 +91,7 @@ pub(super) fn best<E: From<TryReserveError>>(
     let read_options = DecodeOptions { extensions: options.extensions, limits: limits(options) };
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
-        if !options.exact && !is_sure(tokens, &text, other) {
+        if !other.surely_exceeds(tokens, &text, options) {
             continue;
         }
         if reads_as(&text, tree, read_options)? {
@@ -102,13 +101,6 @@ pub(super) fn best<E: From<TryReserveError>>(
         found = Found::Unverified;
     }
     Ok(found)
-}
-
-/// Whether an estimated saving is one for other tokenizers, too. `cl100k_base` has tokens for punctuation in
-/// JSON that `o200k_base` does not have; a saving of half of the tokens is larger than that.
-fn is_sure(tokens: u64, text: &str, other: &Shrunk<'_>) -> bool {
-    let estimate = |text| estimate(text, Encoding::Cl100k);
-    tokens <= other.tokens_after / 2 || estimate(text) <= estimate(&other.text)
 }
 
 /// Whether a text reads back as the value of the tree.

@@ -26,6 +26,7 @@ use crate::gcf::{Builder, Bump, Limits, Tree};
 use crate::json::{self, Escape};
 use crate::memory;
 use crate::value::Value;
+use estimate::{Encoding, estimate};
 use minify::minify;
 use std::borrow::Cow;
 use std::collections::TryReserveError;
@@ -113,6 +114,18 @@ pub struct Shrunk<'a> {
     pub reason: Option<Reason>,
 }
 
+impl Shrunk<'_> {
+    /// Whether the saving of a text with fewer tokens is one for other tokenizers, too, if it is estimated.
+    /// `cl100k_base` has tokens for punctuation in JSON, and before spaces, that `o200k_base` does not have;
+    /// a saving of a third of the tokens is larger than that.
+    fn surely_exceeds(&self, tokens: u64, text: &str, options: &Options) -> bool {
+        let estimate = |text| estimate(text, Encoding::Cl100k);
+        options.exact
+            || tokens <= self.tokens_after / 3 * 2
+            || estimate(text) <= estimate(&self.text)
+    }
+}
+
 /// Shrinks a text that may be JSON. `count` counts the tokens of a text; [`estimate_tokens`] needs no
 /// tokenizer.
 ///
@@ -143,7 +156,7 @@ pub fn shrink<'a, E: From<TryReserveError>>(
         && let Cow::Owned(_) = minified.text
     {
         let tokens = count(&minified.text)?;
-        if tokens < best.tokens_after {
+        if tokens < best.tokens_after && best.surely_exceeds(tokens, &minified.text, options) {
             best.text = minified.text;
             best.format = Format::Json;
             best.tokens_after = tokens;

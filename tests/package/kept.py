@@ -118,7 +118,8 @@ def values() -> dict[str, Any]:
         "ToolCall": cw.ToolCall("search", ARGUMENTS, context="talk"),
         "Request": request,
         "SessionStats": sender.stats,
-        "Shrunk": cw.shrink(ROWS),
+        # With the estimates of the version that wrote it.
+        "Shrunk": cw.Shrunk(cw.shrink(ROWS).text, format="gcf", tokens_before=249, tokens_after=73),
         "Dictionary": cw.Dictionary.default(),
         "KeyedSet": KEYED,
         "KeyedDelta": DELTA,
