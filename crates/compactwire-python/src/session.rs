@@ -10,7 +10,6 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
-use compactwire::gcf::graph::Decoded;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -308,18 +307,21 @@ impl Session {
         self.ensure_memory(py, 4 * text.len())?;
         let made = |decoded| built(|py| content(py, decoded));
         let decoded = self.work_long(py, text.len(), |core| {
-            core.decode_graph_with(text, |decoded| match decoded.warnings.is_empty() {
-                true => made(decoded).map_err(NotDecoded::Failed),
-                false => Err(NotDecoded::Warned(decoded)),
+            core.decode_graph_with(text, |decoded| {
+                if decoded.warnings.is_empty() {
+                    made(decoded).map_err(NotDecoded::Failed)
+                } else {
+                    Err(NotDecoded::Warned(decoded.warnings))
+                }
             })
         })?;
         let object = match decoded {
             Ok(object) => object,
             Err(NotDecoded::Failed(error)) => return Err(error),
-            Err(NotDecoded::Warned(decoded)) => {
+            Err(NotDecoded::Warned(warnings)) => {
                 // A warning filter may turn a warning into an error, so the session changes only after
                 // all of them.
-                show_warnings(py, &decoded)?;
+                show_warnings(py, &warnings)?;
                 self.work_long(py, text.len(), |core| core.decode_graph_with(text, made))??
             }
         };
@@ -521,7 +523,7 @@ impl Session {
 /// Why a graph was read without a change of the session.
 enum NotDecoded {
     /// Its warnings must be shown first.
-    Warned(Decoded),
+    Warned(Vec<String>),
     Failed(Error),
 }
 

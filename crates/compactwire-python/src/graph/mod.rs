@@ -134,7 +134,7 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
     let (py, text) = (text.py(), Input::new(text)?);
     let text = text.gcf_text()?;
     let decoded = super::detached(py, text.len(), || graph::decode(text))??;
-    show_warnings(py, &decoded)?;
+    show_warnings(py, &decoded.warnings)?;
     Ok(content(py, decoded)?)
 }
 

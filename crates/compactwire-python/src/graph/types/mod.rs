@@ -46,8 +46,8 @@ impl<'py> IntoPyObject<'py> for &Text {
 }
 
 /// Shows the warnings of decoded text; raises the first one that the caller treats as an error.
-pub(crate) fn show_warnings(py: Python<'_>, decoded: &Decoded) -> PyResult<()> {
-    for warning in &decoded.warnings {
+pub(crate) fn show_warnings(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
+    for warning in warnings {
         let warning = CString::new(warning.as_str()).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
     }
