@@ -136,7 +136,7 @@ where
     }
 }
 
-/// Polls once per [`Self::PER_POLL`] steps of a loop.
+/// Polls once in some thousand steps of a loop.
 #[derive(Debug, Clone, Default)]
 pub struct Steps(u32);
 

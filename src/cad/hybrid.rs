@@ -140,7 +140,7 @@ impl Default for LoadOptions {
 /// Reads a document of any format (binary, JSON, hybrid or compact text), detected by its content.
 ///
 /// # Errors
-/// The format's error: [`ParseError`], [`DocumentError`] or [`BinaryError`] in an [`Error`].
+/// The format's error: [`ParseError`], [`DocumentError`] or [`BinaryError`](super::BinaryError) in an [`Error`].
 pub fn load(data: &[u8]) -> Result<Document<'_>, Error> {
     load_with(data, LoadOptions::default()).1
 }

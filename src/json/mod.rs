@@ -2,9 +2,9 @@
 //! differently.
 //!
 //! [`read`] emits a text's events to a [`Sink`](crate::walk::Sink), [`parse`] returns a
-//! [`Value`](crate::value::Value), and [`Members`] reads an object's members one by one. [`write`] is
+//! [`Value`](crate::value::Value), and [`Members`] reads an object's members one by one. [`write()`] is
 //! canonical: the same value always has the same bytes, those of Python's
-//! `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`pointer`] is JSON Pointer.
+//! `json.dumps(value, sort_keys=True, separators=(",", ":"))`. [`mod@pointer`] is JSON Pointer.
 //!
 //! # Where we are stricter than RFC 8259
 //! - A duplicate key in one object is an error. Keys are compared after unescaping.

@@ -11,7 +11,7 @@ pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, true, out);
 }
 
-/// Appends the text of `value` as [`write`] does, but keeps the order of members.
+/// Appends the text of `value` as [`write()`] does, but keeps the order of members.
 pub fn write_in_order(value: &Value<'_>, escape: Escape, out: &mut String) {
     append(value, escape, false, out);
 }

@@ -2,7 +2,7 @@
 //!
 //! A piece of up to 32 bytes is copied in two blocks of fixed size and classified while it is copied, so that
 //! most cells of a table cost one comparison of length, one of capacity and one of content. The comparison of
-//! capacity is with [`PIECE`], whatever the length.
+//! capacity is with `PIECE`, whatever the length.
 //!
 //! Invariant: the bytes before `len` are initialized and UTF-8.
 

@@ -3,7 +3,7 @@
 //! JSON and GCF share these rules. [`read`] returns an [`Error`] with a position, from which each format
 //! makes its own code and message.
 //!
-//! Invariant: [`read`] returns the string that [`write`] wrote.
+//! Invariant: [`read`] returns the string that [`write()`] wrote.
 
 use super::hex;
 #[cfg(feature = "gcf")]

@@ -293,7 +293,7 @@ impl Class for NotGraphic {
 /// How many bytes [`first_near`] tests in blocks of 16.
 const NEAR: usize = 32;
 
-/// Like [`first`], but faster if the byte is among the first [`NEAR`]. A string with one escape often has
+/// Like [`first`], but faster if the byte is among the first `NEAR`. A string with one escape often has
 /// many.
 #[inline]
 pub fn first_near<C: Class>(bytes: &[u8]) -> usize {

@@ -67,7 +67,8 @@ pub enum Status {
 
 /// Reads the rows of one container. `N` is the type of a key or constant that the sink has prepared.
 ///
-/// [`Limits::max_expansion`] limits each row, not the text: constants are shared by the rows.
+/// [`Limits::max_expansion`](crate::gcf::Limits::max_expansion) limits each row, not the text: constants are
+/// shared by the rows.
 pub struct RowReader<N> {
     path: Vec<String>,
     options: DecodeOptions,
