@@ -41,6 +41,16 @@ const FREE: (usize, usize) = (64, 1 << 10);
 const CHUNK_SIZE: usize = 2_048;
 
 /// How a function is applied to the rows of a column.
+///
+/// ```
+/// use compactwire::arrow::{OnError, RowOptions, count_tokens, gcf_loads};
+/// use compactwire::gcf::DecodeOptions;
+///
+/// let text = "GCF profile=generic\n## [2]: one,two";
+/// let texts = gcf_loads(text, None, DecodeOptions::default()).unwrap();
+/// let options = RowOptions { errors: OnError::Null, ..RowOptions::default() };
+/// assert_eq!(count_tokens(&texts, options).unwrap().len(), 2);
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RowOptions {
     /// What happens to a row that fails.

@@ -121,6 +121,16 @@ fn read_json_value(value: Value<'static>, keep: bool) -> Result<Document<'static
 }
 
 /// How [`load_with`] reads a file.
+///
+/// ```
+/// use compactwire::cad::{self, LoadOptions};
+///
+/// let bytes = cad::write_binary(&cad::load(b"C 50 30 5").unwrap()).unwrap();
+/// let options = LoadOptions { max_expansion: 1 << 20, ..LoadOptions::default() };
+/// let (repairs, document) = cad::load_with(&bytes, options);
+/// assert!(repairs.is_empty());
+/// assert_eq!(document.unwrap().nodes.len(), 1);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct LoadOptions {
     /// Repair common errors in JSON.

@@ -30,6 +30,17 @@ pub struct Progress {
 }
 
 /// How strictly a claim is verified.
+///
+/// ```
+/// use compactwire::claims::{Limits, Options};
+///
+/// let options = Options {
+///     receipt_quorum: Some(2),
+///     limits: Limits { max_depth: 32, ..Limits::default() },
+///     ..Options::strict()
+/// };
+/// assert!(options.require_attestation);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the switches of the specification")]
 pub struct Options {

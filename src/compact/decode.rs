@@ -39,6 +39,16 @@ pub struct NamedDictionary<'d> {
 }
 
 /// Options of [`decode`] and [`open`].
+///
+/// ```
+/// use compactwire::compact::{Choice, DecodeOptions, EncodeOptions, Format, Response};
+/// use compactwire::compact::{decode, encode};
+///
+/// let zlib = EncodeOptions { format: Choice::Format(Format::Zlib), ..EncodeOptions::default() };
+/// let wire = encode(&Response::new("so it goes ".repeat(99)), &zlib).unwrap();
+/// let options = DecodeOptions { max_size: 1000, ..DecodeOptions::default() };
+/// assert!(decode(&wire, &options).is_err());
+/// ```
 #[derive(Clone, Copy)]
 pub struct DecodeOptions<'d> {
     /// The largest decompressed size in bytes.

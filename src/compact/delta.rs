@@ -51,6 +51,13 @@ pub enum Replace {
 }
 
 /// Options of [`apply`].
+///
+/// ```
+/// use compactwire::compact::delta::{ApplyOptions, Replace, apply};
+///
+/// let options = ApplyOptions { replace: Replace::Truncate, ..ApplyOptions::default() };
+/// assert_eq!(apply("Hello, world!", "D|R|7|you", &options).unwrap(), "Hello, you");
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ApplyOptions {
     /// What `R` does with the content after the replaced text.

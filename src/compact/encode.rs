@@ -29,6 +29,14 @@ pub enum Choice {
 }
 
 /// Options of [`encode`].
+///
+/// ```
+/// use compactwire::compact::{Choice, EncodeOptions, Format, Response, encode};
+///
+/// let options =
+///     EncodeOptions { format: Choice::Format(Format::Verbose), ..EncodeOptions::default() };
+/// assert!(encode(&Response::new("42"), &options).unwrap().starts_with('{'));
+/// ```
 #[derive(Clone, Copy, Default)]
 pub struct EncodeOptions<'d> {
     /// The format, or how to choose it.

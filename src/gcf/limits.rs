@@ -3,6 +3,16 @@
 use crate::limits::DEFAULT_MAX_EXPANSION;
 
 /// Limits for a value to encode or a text to decode.
+///
+/// ```
+/// use compactwire::gcf::{Limits, decode};
+///
+/// let limits = Limits { max_expansion: 0, ..Limits::default() };
+/// let (constant, rows) = ("x".repeat(999), "1\n".repeat(99));
+/// let text = format!("GCF profile=generic\n## [99]{{a,b={constant}}}\n{rows}");
+/// assert!(decode(&text, Limits::default()).is_ok());
+/// assert!(decode(&text, limits).is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The maximum nesting depth of containers; the root is at depth 1. At most [`Limits::DEEPEST`].

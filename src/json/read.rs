@@ -13,6 +13,14 @@ use std::collections::HashSet;
 const FEW_MEMBERS: usize = 16;
 
 /// Limits on a text.
+///
+/// ```
+/// use compactwire::json::{self, Limits};
+///
+/// let limits = Limits { max_depth: 2, ..Limits::default() };
+/// assert!(json::parse("[[1]]", limits).is_ok());
+/// assert!(json::parse("[[[1]]]", limits).is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum depth of containers; the outermost has depth 1.

@@ -22,6 +22,17 @@ const NEW_CONTEXT: &str = "c_00000000";
 pub const MAX_REJECTIONS: usize = 2;
 
 /// Options of decoding a request.
+///
+/// ```
+/// use compactwire::session::{DecodeOptions, Session};
+///
+/// let mut session = Session::default();
+/// let (first, second) = (["REQ|1|||null|D|F|a"], ["REQ|1|||null|D|+|b"]);
+/// session.decode_request(&first, DecodeOptions::default()).unwrap();
+/// session.decode_request(&second, DecodeOptions::default()).unwrap();
+/// let request = session.decode_request(&first, DecodeOptions { resync: true }).unwrap();
+/// assert_eq!(request.context.as_deref(), Some("a"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DecodeOptions {
     /// Accept a request that starts the conversation over, from a sender that knows nothing of the

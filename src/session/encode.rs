@@ -34,6 +34,16 @@ impl Default for Outgoing<'_> {
 }
 
 /// Options of encoding a request.
+///
+/// ```
+/// use compactwire::session::{Outgoing, Session, Style};
+///
+/// // For a peer that does not know the check.
+/// let style = Style { checked: false, ..Style::default() };
+/// let turn = Outgoing { context: Some("User: Hi"), ..Outgoing::default() };
+/// let frames = Session::default().encode_request(&turn, style).unwrap();
+/// assert_eq!(frames, ["REQ|1|||null|D|F|User: Hi"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Write a check (`D|=|`), by which a peer detects that its memory differs, and compress a

@@ -86,6 +86,14 @@ use memory::Memory;
 use std::sync::Arc;
 
 /// Bounds of a session, per direction.
+///
+/// ```
+/// use compactwire::session::{Limits, Outgoing, Session, Style};
+///
+/// let mut session = Session::new(Limits { max_size: 10 });
+/// let turn = Outgoing { context: Some("more than ten bytes"), ..Outgoing::default() };
+/// assert!(session.encode_request(&turn, Style::default()).is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The largest size in bytes of the context, of all tools, of all prompts, and of decompressed

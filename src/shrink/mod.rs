@@ -32,6 +32,16 @@ use std::borrow::Cow;
 use std::collections::TryReserveError;
 
 /// The options of [`shrink`].
+///
+/// ```
+/// use compactwire::shrink::{Format, Options, estimate_tokens, shrink};
+///
+/// // For a reader that knows only JSON.
+/// let options = Options { gcf: false, ..Options::default() };
+/// let count = |text: &str| Ok::<_, std::collections::TryReserveError>(estimate_tokens(text));
+/// let shrunk = shrink("[1,   2,   3]", &options, count).unwrap();
+/// assert_eq!((&*shrunk.text, shrunk.format), ("[1,2,3]", Format::Json));
+/// ```
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {

@@ -18,6 +18,14 @@ use crate::text::decimal::{self, Decimal, Exponent};
 use crate::value::Value;
 
 /// Options of the writer.
+///
+/// ```
+/// use compactwire::gcf::graph::Payload;
+/// use compactwire::wire::json::{self, Style};
+///
+/// let style = Style { compact: true, ..Style::default() };
+/// assert!(!json::encode(&Payload::default(), style).unwrap().contains('\n'));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Omits white space.

@@ -16,6 +16,14 @@ use crate::json::{Escape, write_in_order};
 use std::fmt::Write;
 
 /// The options for writing dialect 0.1.
+///
+/// ```
+/// use compactwire::cad::{self, Dialect, Options};
+///
+/// let document = cad::read_text("# vcad 0.2\nC 50 30 5 \"plate\"", Dialect::Auto).unwrap();
+/// let text = cad::write_v0_1(&document, Options { names: true, lossy: false }).unwrap();
+/// assert_eq!(text, "C 50 30 5 # plate");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Write names as comments.

@@ -23,6 +23,17 @@ use std::collections::TryReserveError;
 use std::sync::Arc;
 
 /// Options of the decoder. [`Limits`] convert to options with these limits and otherwise the defaults.
+///
+/// ```
+/// use compactwire::gcf::{DecodeOptions, EncodeOptions, decode, encode};
+/// use compactwire::json::{self, Limits};
+///
+/// let value = json::parse("[[1,2],[3,4]]", Limits::default()).unwrap();
+/// let text = encode(&value, &EncodeOptions { matrices: true, ..EncodeOptions::default() }).unwrap();
+/// assert!(decode(&text, DecodeOptions::default()).is_err());
+/// let options = DecodeOptions { extensions: true, ..DecodeOptions::default() };
+/// assert_eq!(decode(&text, options).unwrap(), value);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DecodeOptions {
     /// Whether list columns and matrices, which are extensions of GCF 3.6, are read. Otherwise they are

@@ -22,6 +22,14 @@ use bumpalo::Bump;
 use std::collections::TryReserveError;
 
 /// Options of the encoder.
+///
+/// ```
+/// use compactwire::gcf::{EncodeOptions, from_json};
+///
+/// let options = EncodeOptions { list_columns: true, ..EncodeOptions::default() };
+/// let text = from_json(r#"[{"id":1,"tags":["a","b"]},{"id":2,"tags":["c"]}]"#, &options).unwrap();
+/// assert_eq!(text, "GCF profile=generic\n## [2]{id,tags[]}\n1|a,b\n2|c\n");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct EncodeOptions {

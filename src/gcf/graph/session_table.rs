@@ -19,6 +19,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The limits of a session, beyond which it starts over.
+///
+/// ```
+/// use compactwire::gcf::graph::{
+///     EncodeOptions, Payload, SentSymbols, Symbol, TableLimits, encode_in,
+/// };
+/// use std::time::Duration;
+///
+/// let limits = TableLimits { max_idle: Duration::from_secs(60), ..TableLimits::default() };
+/// let mut sent = SentSymbols::new(limits);
+/// let symbols = vec![Symbol::new("a.f", "function", 0.5, "lsp")];
+/// let payload = Payload { symbols, ..Payload::default() }.into();
+/// let mut text_at = |seconds| {
+///     encode_in(&payload, EncodeOptions::default(), &mut sent, Duration::from_secs(seconds))
+/// };
+/// assert!(text_at(0).unwrap().contains("@0 fn a.f"));
+/// assert!(!text_at(60).unwrap().contains("a.f"));
+/// assert!(text_at(121).unwrap().contains("@0 fn a.f"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableLimits {
     /// The maximum number of symbols.

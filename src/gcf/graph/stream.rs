@@ -24,6 +24,17 @@ use hashbrown::{HashMap, HashSet};
 use std::time::Duration;
 
 /// Options of a stream.
+///
+/// ```
+/// use compactwire::gcf::graph::{Payload, StreamEncoder, StreamOptions, Symbol};
+///
+/// let options = StreamOptions { labeled_counts: true, ..StreamOptions::default() };
+/// let mut out = String::new();
+/// let mut stream = StreamEncoder::new(&Payload::default(), options, &mut out).unwrap();
+/// stream.symbol(&Symbol::new("a.f", "function", 0.5, "lsp"), None, &mut out).unwrap();
+/// stream.close(None, &mut out).unwrap();
+/// assert!(out.ends_with("counts=targets:1,edges:0\n"));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamOptions {
     /// The options of [`encode`](super::encode).

@@ -24,6 +24,15 @@ const MAGIC: &[u8; 4] = b"GCB1";
 const VERSION: u8 = 1;
 
 /// The losses that a caller allows; none by default.
+///
+/// ```
+/// use compactwire::gcf::graph::Payload;
+/// use compactwire::wire::gcb::{self, Lossy};
+///
+/// let payload = Payload { pack_root: "sha256:0".into(), ..Payload::default() };
+/// assert!(gcb::encode(&payload, Lossy::default()).is_err());
+/// assert!(gcb::encode(&payload, Lossy { pack_root: true, ..Lossy::default() }).is_ok());
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "a set of losses")]
 pub struct Lossy {
@@ -56,6 +65,18 @@ pub enum Dangling {
 }
 
 /// Options of the reader.
+///
+/// ```
+/// use compactwire::gcf::graph::{Payload, Symbol};
+/// use compactwire::wire::gcb::{self, DecodeOptions, Lossy};
+///
+/// let symbols = vec![Symbol::new("a.f", "function", 0.1, "lsp_resolved")];
+/// let payload = Payload { symbols, ..Payload::default() };
+/// let bytes = gcb::encode(&payload, Lossy { precision: true, ..Lossy::default() }).unwrap();
+/// let options = DecodeOptions { raw_float32: true, ..DecodeOptions::default() };
+/// assert_eq!(gcb::decode(&bytes, DecodeOptions::default()).unwrap().symbols[0].score, 0.1);
+/// assert_eq!(gcb::decode(&bytes, options).unwrap().symbols[0].score, f64::from(0.1_f32));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
     /// Returns numbers as widened binary32, not as the shortest decimal that rounds to it.

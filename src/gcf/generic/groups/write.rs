@@ -19,6 +19,17 @@ use hashbrown::{HashMap, HashSet};
 use std::ops::Range;
 
 /// How rows are grouped.
+///
+/// ```
+/// use compactwire::gcf::{Grouping, Limits, encode_grouped};
+/// use compactwire::json;
+///
+/// let rows = r#"[{"id":1,"state":"open"},{"id":2,"state":"open"}]"#;
+/// let value = json::parse(rows, json::Limits::default()).unwrap();
+/// let grouping = Grouping { key: "id", group: "state", reorder: false };
+/// let text = encode_grouped(&value, grouping, Limits::default()).unwrap();
+/// assert!(text.ends_with("{@id,state} group=state\nstate=open [2]\n1\n2\n"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grouping<'n> {
     /// The name of the identity: every row has it, never null, and no two rows have the same.

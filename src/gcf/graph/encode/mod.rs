@@ -26,6 +26,19 @@ pub enum Dangling {
 }
 
 /// Options of the encoder.
+///
+/// ```
+/// use compactwire::gcf::graph::{Dangling, Edge, EncodeOptions, Payload, Symbol, encode};
+///
+/// let payload = Payload {
+///     symbols: vec![Symbol::new("a.f", "function", 0.5, "lsp")],
+///     edges: vec![Edge::new("a.f", "elsewhere", "calls")],
+///     ..Payload::default()
+/// };
+/// assert!(encode(&payload, EncodeOptions::default()).is_err());
+/// let options = EncodeOptions { dangling: Dangling::Drop, ..EncodeOptions::default() };
+/// assert!(!encode(&payload, options).unwrap().contains("calls"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeOptions {
     /// How dangling edges are treated.
