@@ -119,7 +119,7 @@ def values() -> dict[str, Any]:
         "Request": request,
         "SessionStats": sender.stats,
         # With the estimates of the version that wrote it.
-        "Shrunk": cw.Shrunk(cw.shrink(ROWS).text, format="gcf", tokens_before=249, tokens_after=73),
+        "Shrunk": cw.Shrunk(cw.shrink(ROWS).text, format="gcf", tokens_before=249, tokens_after=72),
         "Dictionary": cw.Dictionary.default(),
         "KeyedSet": KEYED,
         "KeyedDelta": DELTA,
