@@ -206,7 +206,8 @@ def others(record: Record) -> str:
     parts += [
         "## Tokens of structured data\n\nTokens of o200k_base; in brackets relative to"
         f" compact JSON.\n\n{table(gcf_header, tokens['gcf'])}",
-        "## Tokens saved by shrink\n\nAgainst compact JSON, over the values of `data.shapes`.\n\n"
+        "## Tokens saved by shrink\n\nAgainst compact JSON, over the values of "
+        "`data.shapes`; and over the texts of `data.hostile`.\n\n"
         + (
             table(tokens["shrink"][0], tokens["shrink"][1:], text_columns=3)
             if "shrink" in tokens
