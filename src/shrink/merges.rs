@@ -30,6 +30,7 @@ pub(super) static CL100K: Merges = Merges::new(&CL100K_BASE);
 const SLOT_BITS: u32 = 14;
 
 impl Merges {
+    #[expect(clippy::large_stack_arrays, reason = "only the compiler runs it")]
     const fn new(rows: &'static [(u16, u16)]) -> Self {
         assert!(rows.len() < (1 << SLOT_BITS) / 2, "few keys share a slot");
         let mut slots = [NONE; 1 << SLOT_BITS];
@@ -79,7 +80,7 @@ struct Part<'a> {
     merges: &'a Merges,
     tokens: [u16; PART],
     /// The token that each token makes with the one after it, or `NONE`.
-    merged: [u16; PART],
+    made: [u16; PART],
     length: usize,
 }
 
@@ -89,15 +90,15 @@ impl<'a> Part<'a> {
         for (token, &byte) in tokens.iter_mut().zip(part) {
             *token = u16::from(byte);
         }
-        let mut merged = [NONE; PART];
-        for (merged, pair) in merged.iter_mut().zip(tokens[..part.len()].windows(2)) {
-            *merged = merges.merge(pair[0], pair[1]);
+        let mut made = [NONE; PART];
+        for (token, pair) in made.iter_mut().zip(tokens[..part.len()].windows(2)) {
+            *token = merges.merge(pair[0], pair[1]);
         }
-        Self { merges, tokens, merged, length: part.len() }
+        Self { merges, tokens, made, length: part.len() }
     }
 
     fn count(mut self) -> u64 {
-        while let Some(&token) = self.merged[..self.length].iter().min()
+        while let Some(&token) = self.made[..self.length].iter().min()
             && token != NONE
         {
             self.merge_all(token);
@@ -110,16 +111,16 @@ impl<'a> Part<'a> {
     fn merge_all(&mut self, token: u16) {
         let (mut from, mut to) = (0, 0);
         while from < self.length {
-            let is_pair = self.merged[from] == token;
+            let is_pair = self.made[from] == token;
             self.tokens[to] = if is_pair { token } else { self.tokens[from] };
             from += if is_pair { 2 } else { 1 };
-            self.merged[to] = self.merged[from - 1];
+            self.made[to] = self.made[from - 1];
             to += 1;
         }
         self.length = to;
-        for (merged, pair) in self.merged.iter_mut().zip(self.tokens[..to].windows(2)) {
+        for (made, pair) in self.made.iter_mut().zip(self.tokens[..to].windows(2)) {
             if pair.contains(&token) {
-                *merged = self.merges.merge(pair[0], pair[1]);
+                *made = self.merges.merge(pair[0], pair[1]);
             }
         }
     }
