@@ -135,7 +135,7 @@ impl Dictionary {
         Self::parse(Input::new(data)?.bytes()?, name)
     }
 
-    /// Write the dictionary as a file of version 3, or of version 2 if it was read from an old file.
+    /// Write the dictionary as a file: of version 3, or of version 2 if it was read from one.
     ///
     /// Parameters
     /// ----------

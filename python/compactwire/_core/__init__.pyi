@@ -432,7 +432,7 @@ class Dictionary(_Frozen):
     def load(
         file: str | PathLike[str] | _SupportsReadBytes, /, *, name: str | None = None
     ) -> Dictionary:
-        """Read a dictionary file of version 1 or 2, or a bare zstd dictionary.
+        """Read a dictionary file, or a bare zstd dictionary.
 
         Parameters
         ----------
@@ -444,7 +444,8 @@ class Dictionary(_Frozen):
         Raises
         ------
         InvalidFormat
-            The file is not a dictionary.
+            The file is not a dictionary, or was cut or changed. This is noticed in files of version
+            3; messages that are written with a dictionary of another file have a checksum.
         OSError
             The file cannot be read.
         """
@@ -460,7 +461,7 @@ class Dictionary(_Frozen):
             The bytes are not a dictionary.
         """
     def save(self, path: str | PathLike[str], /) -> None:
-        """Write the dictionary as a file of version 2.
+        """Write the dictionary as a file: of version 3, or of version 2 if it was read from one.
 
         Parameters
         ----------
