@@ -12,7 +12,7 @@ use super::dictionary::Dictionary;
 use super::error::DecodeError;
 use super::format::{Encoding, Format, Kind, Transport};
 use super::response::{Decoded, Response};
-use super::{dsl, layout, verbose};
+use super::{dsl, layout, mistaken, verbose};
 use crate::base85;
 use crate::compression::{self, Stream};
 use crate::limits::DEFAULT_MAX_SIZE;
@@ -206,7 +206,7 @@ pub fn open<'a>(
             };
             (format, body)
         }
-        Found::Text(kind, _) => return Err(not_a_response(kind)),
+        Found::Text(kind, _) => return Err(mistaken::not_a_message(kind)),
         Found::Binary(transport, bytes) => {
             (transport.format(), Body::Message(decompress(bytes.into(), transport, options)?))
         }
@@ -242,6 +242,9 @@ fn decompress(
             (compression::inflate(&binary, options.max_size)?, Some(stream))
         }
         Transport::Zstd => {
+            if let Some(error) = mistaken::not_a_binary_message(&binary) {
+                return Err(error);
+            }
             let bytes = compression::unzstd(&binary, None, options.max_size)?;
             (bytes, Some(Compression::Zstd))
         }
@@ -291,6 +294,10 @@ impl Opened<'_> {
     /// # Errors
     /// [`DecodeError`] if the response is invalid.
     pub fn read(&self) -> Result<Decoded<'_>, DecodeError> {
+        self.parse().map_err(|error| mistaken::not_a_response(self, error))
+    }
+
+    pub(super) fn parse(&self) -> Result<Decoded<'_>, DecodeError> {
         let (response, layout) = match &self.body {
             Body::Verbose(text) => {
                 // A string with escapes is copied to a buffer that grows.
@@ -307,16 +314,6 @@ impl Opened<'_> {
         };
         Ok(Decoded { response, format: Some(self.format), layout })
     }
-}
-
-fn not_a_response(kind: Kind) -> DecodeError {
-    let reader = match kind {
-        Kind::Delta => "apply_delta",
-        Kind::Tool | Kind::System | Kind::Request => "a session",
-        Kind::Gcf | Kind::Response(_) => "a GCF decoder",
-    };
-    let name = kind.name();
-    DecodeError::InvalidFormat(format!("expected a response, found a {name} frame: use {reader}"))
 }
 
 pub(super) fn base64(text: &str) -> Result<Vec<u8>, DecodeError> {

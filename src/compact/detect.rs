@@ -3,6 +3,7 @@
 use super::carrier::{Wire, binary_transport};
 use super::error::DecodeError;
 use super::format::{Format, Kind, Transport};
+use super::mistaken;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -53,11 +54,14 @@ pub(super) fn find(wire: Wire<'_>) -> Result<Found<'_>, DecodeError> {
         Wire::Text(text) => text,
         Wire::Bytes(bytes) => match binary_transport(bytes) {
             Some(transport) => return Ok(Found::Binary(transport, bytes)),
-            None => std::str::from_utf8(bytes).map_err(|error| {
-                let at = error.valid_up_to();
-                let message = format!("the message is not UTF-8 from byte {at} on");
-                DecodeError::InvalidFormat(message)
-            })?,
+            None => match mistaken::not_a_binary_message(bytes) {
+                Some(error) => return Err(error),
+                None => std::str::from_utf8(bytes).map_err(|error| {
+                    let at = error.valid_up_to();
+                    let message = format!("the message is not UTF-8 from byte {at} on");
+                    DecodeError::InvalidFormat(message)
+                })?,
+            },
         },
     };
     let (kind, payload) = split(text)?;

@@ -36,6 +36,7 @@
 //! | `tool_call` | tool calls, the opposite direction |
 //! | `dictionary` | trained zstd dictionaries |
 //! | [`delta`] | streaming deltas |
+//! | `mistaken` | errors that name the function for a message of another kind |
 //! | `error` | [`DecodeError`] and [`EncodeError`] |
 //!
 //! # Where we differ
@@ -52,6 +53,7 @@ mod encode;
 mod error;
 mod format;
 mod layout;
+pub(crate) mod mistaken;
 mod response;
 mod tool_call;
 mod verbose;

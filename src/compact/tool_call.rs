@@ -14,6 +14,7 @@ use super::encode::{self, Choice, EncodeOptions};
 use super::error::{DecodeError, EncodeError};
 use super::format::{Encoding, Format};
 use super::layout::check_duplicates;
+use super::mistaken;
 use crate::excerpt::{excerpt, path_step};
 use crate::interrupt::polled;
 use crate::json::{self, Escape};
@@ -204,11 +205,12 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
 /// # Errors
 /// [`DecodeError`]: the text is not a tool call.
 pub fn read_tool_call<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, DecodeError> {
+    parse(opened).map_err(|error| mistaken::not_a_call(opened, error))
+}
+
+pub(super) fn parse<'a>(opened: &'a Opened<'_>) -> Result<ToolCall<'a>, DecodeError> {
     match opened.body() {
-        Body::Dsl(_) => {
-            let message = "expected a tool call, found a dsl message: use decode".into();
-            Err(DecodeError::InvalidFormat(message))
-        }
+        Body::Dsl(_) => Err(mistaken::instead("a tool call", "a dsl message: use decode")),
         Body::Verbose(text) => {
             DecodeError::ensure_memory(json::memory_of(text.as_bytes()))?;
             read_verbose(text)

@@ -2,8 +2,8 @@
 
 use super::definitions::MAX_TOOLS;
 use super::error::DecodeError;
-use crate::compact;
 use crate::compact::delta::{ApplyOptions, Edit};
+use crate::compact::{self, mistaken};
 use crate::excerpt::excerpt;
 use crate::json;
 
@@ -106,7 +106,10 @@ impl<'a> RequestFrame<'a> {
     ) -> Result<Self, DecodeError> {
         let invalid = |message: String| DecodeError::invalid(index, message);
         let mut rest = text.strip_prefix("REQ|").ok_or_else(|| {
-            invalid(format!("expected a request REQ|1|… at the end, found {}", excerpt(text)))
+            let kind = mistaken::kind_of(text).map_or("", mistaken::other);
+            let and = if kind.is_empty() { "" } else { ", " };
+            let found = excerpt(text);
+            invalid(format!("expected a request REQ|1|… at the end, found {found}{and}{kind}"))
         })?;
         let mut field = |name: &str| {
             let split = rest.split_once('|');

@@ -20,7 +20,7 @@ use super::context::Context;
 use super::error::{DecodeError, EncodeError};
 use super::history::{History, HistoryId};
 use crate::base85;
-use crate::compact::{self, Carrier, Transport, Wire};
+use crate::compact::{self, Carrier, Transport, Wire, mistaken};
 use crate::compression::{self, DDict};
 use crate::excerpt::excerpt;
 use crate::msgpack::{self, Reader, Writer};
@@ -149,6 +149,9 @@ pub(super) fn unpack(
         Some(&KIND_RECENT) => None,
         Some(&KIND_EDIT) => Some(context),
         _ => {
+            if compression::zstd_dictionary_id(&packed).is_ok_and(|id| id != 0) {
+                return Err(instead_of_packed(mistaken::MESSAGE));
+            }
             let message = compression::unzstd(&packed, None, max_size)
                 .map_err(|error| failed(error.into()))?;
             return Ok(Unpacked { message, continues: false, check: None });
@@ -224,6 +227,9 @@ fn write_frames(frames: &[String]) -> Result<Vec<u8>, EncodeError> {
 fn read_frames(message: &[u8]) -> Result<Vec<&str>, DecodeError> {
     let invalid = |error: msgpack::Error| DecodeError::Compact { frame: None, error: error.into() };
     let mut reader = Reader::new(message);
+    if reader.at_map() {
+        return Err(instead_of_packed(mistaken::MESSAGE));
+    }
     let count = reader.array_len().map_err(invalid)?;
     // Nothing is allocated for the claimed count; each frame takes at least one byte.
     let mut frames = Vec::new();
@@ -232,6 +238,10 @@ fn read_frames(message: &[u8]) -> Result<Vec<&str>, DecodeError> {
     }
     reader.finish().map_err(invalid)?;
     Ok(frames)
+}
+
+fn instead_of_packed(found: &str) -> DecodeError {
+    DecodeError::Compact { frame: None, error: mistaken::instead("a packed request", found) }
 }
 
 /// Rejects a message that is too large for the peer.

@@ -66,8 +66,8 @@ impl Session {
     /// # Errors
     /// [`StateError`]: the bytes are invalid or of another version, or two fields contradict each other.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
-        let State { version, max_size, stats, sent, received } =
-            rmp_serde::from_slice(bytes).map_err(|error| StateError(error.to_string()))?;
+        let State { version, max_size, stats, sent, received } = rmp_serde::from_slice(bytes)
+            .map_err(|error| StateError(format!("expected the output of to_bytes: {error}")))?;
         if version != VERSION {
             return Err(StateError(format!("expected version {VERSION}, found {version}")));
         }

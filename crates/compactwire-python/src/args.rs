@@ -5,7 +5,7 @@ use super::errors::{
 };
 use crate::make::{ensure_memory, make_size, push};
 use compactwire::compact::delta::Replace;
-use compactwire::compact::{Choice, Format, Layout, Protocol, Wire};
+use compactwire::compact::{self, Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::excerpt;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
@@ -71,7 +71,12 @@ impl<'py> Input<'py> {
             |bytes| {
                 std::str::from_utf8(bytes).map_err(|error| {
                     let at = error.valid_up_to();
-                    invalid_format(py, &format!("the message is not UTF-8 from byte {at} on"))
+                    let reader = match compact::detect(compact::Wire::Bytes(bytes)) {
+                        Ok(_) => "; for a message as bytes, use decode or decode_tool_call",
+                        Err(_) => "",
+                    };
+                    let message = format!("the message is not UTF-8 from byte {at} on{reader}");
+                    invalid_format(py, &message)
                 })
             },
         )
