@@ -595,7 +595,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 }
             }
             Some(b'=') if at > after && matches!(of, Attached::Undeclared(_)) => {
-                self.scalar(at + 1, line.end)?
+                self.scalar(at + 1, line.end)?;
             }
             Some(_) if at > after && self.is_empty_braces(at, line.end) => self.object(depth)?,
             _ => {

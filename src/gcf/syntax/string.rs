@@ -76,9 +76,9 @@ fn bare_key_length(text: &[u8]) -> usize {
 /// The bytes of bare keys.
 const BARE: [bool; 256] = {
     let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < table.len() {
-        table[byte] = byte == b'_' as usize || (byte as u8).is_ascii_alphanumeric();
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        table[byte as usize] = byte == b'_' || byte.is_ascii_alphanumeric();
         byte += 1;
     }
     table
