@@ -174,7 +174,7 @@ def test_the_dsl_cannot_carry_calls() -> None:
         ),
         ("M" + base64_text(msgpack.packb({"v": True, "n": "x", "a": 0})), cw.InvalidMsgpack),
         ("M" + base64_text(msgpack.packb({"v": 1, "n": "x", "a": 0}) + b"\0"), cw.InvalidMsgpack),
-        (cw.encode(cw.Response("x"), format="base85"), cw.InvalidMsgpack),
+        (cw.encode(cw.Response("x"), format="base85"), cw.InvalidFormat),
     ],
 )
 def test_an_invalid_call_is_an_error(wire: str, error: type[cw.CompactWireError]) -> None:

@@ -40,7 +40,7 @@ import msgpack  # type: ignore[import-untyped]
 import zstandard
 
 from .base85 import decode_base85, encode_base85
-from .compression import compress_zlib, compress_zstd, decompress_zstd
+from .compression import compress_zlib, compress_zstd, decompress_zstd, zstd_header
 from .deltas import change, encode_plain_delta, read_delta
 from .dsl import number_from
 from .errors import (
@@ -435,6 +435,9 @@ def unpack(text: str, max_size: int, against: Direction) -> tuple[bytes, str | N
     data = decode_base85(text.strip(WHITESPACE)[1:])
     kind = data[:1]
     if kind not in KINDS:
+        dictionary, _ = zstd_header(data)
+        if dictionary:
+            raise InvalidFormat("a message that was written with a dictionary")
         return decompress_zstd(data, max_size), None
     if len(data) < 8:
         raise DecompressionFailed("the text ends before its zstd frame")
@@ -447,6 +450,8 @@ def unpack(text: str, max_size: int, against: Direction) -> tuple[bytes, str | N
 def frames_of(message: bytes, check: str | None) -> list[str]:
     """The frames in the content of a packed request."""
     if check is None:
+        if message[:1] in (b"\xde", b"\xdf") or b"\x80" <= message[:1] < b"\x90":
+            raise InvalidFormat("a map is a message")
         return read_texts(message)
     try:
         return [frame.decode() for frame in message.split(b"\xff")]

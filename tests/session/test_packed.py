@@ -38,7 +38,7 @@ def test_packed_texts_of_other_libraries_are_read() -> None:
     ("message", "error"),
     [
         ([], cw.InvalidFormat),
-        ({}, cw.InvalidMsgpack),
+        ({}, cw.InvalidFormat),
         ("REQ|1|||{}", cw.InvalidMsgpack),
         ([b"REQ|1|||{}"], cw.InvalidMsgpack),
         (["REQ|1|||{}", None], cw.InvalidMsgpack),
