@@ -29,6 +29,10 @@ SIZE = 256 << 10
 # A fixed time, so that the same corpus gives the same file: 2026-11-21.
 TIME = 1_795_219_200
 
+# What ends the tables of a zstd dictionary, and what `Dictionary.train` writes behind it.
+OFFSETS = b"\x01\0\0\0\x04\0\0\0\x08\0\0\0"
+MARK = b"ZDCT-CRC"
+
 MODELS = ["C45", "G5", "G3", "C4", "CS", "G4", "O4", "CH"]
 
 JUDGED = "all of 0.5 to 2 KB"
@@ -53,12 +57,13 @@ def build(samples: list[Sample], size: int) -> cw.Dictionary:
 
 
 def content(dictionary: cw.Dictionary) -> bytes:
-    """Return what training determines: the file without its first line and the id.
+    """Return what training determines: the file without its first line, the id and the mark.
 
     The dictionary in the package has the id that messages name since it was trained.
     """
     _, _, zstd = dictionary.to_bytes().partition(b"\n")
-    return zstd[:4] + zstd[8:]
+    tables, offsets, samples = zstd[8:].partition(OFFSETS)
+    return tables + offsets + samples[len(MARK) :]
 
 
 def weigh(dictionary: cw.Dictionary, samples: list[Sample]) -> dict[str, list[Row]]:

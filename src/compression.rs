@@ -35,10 +35,6 @@ const ZSTD_OUTPUT_FULL: usize =
 const ZSTD_NO_MEMORY: usize =
     (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation as usize).wrapping_neg();
 
-/// The error code of zstd for a content that differs from the checksum of its frame.
-const ZSTD_OTHER_CONTENT: usize =
-    (zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_checksum_wrong as usize).wrapping_neg();
-
 /// The maximum content of a zstd block (RFC 8878, section 3.1.1.2.4) and its minimum compressed size, in
 /// bytes.
 const ZSTD_BLOCK: (u64, u64) = (128 << 10, 3);
@@ -279,18 +275,6 @@ pub fn zstd(data: &[u8], dictionary: Option<&CDict<'_>>) -> Result<Vec<u8>, Erro
     }
 }
 
-/// Compresses like [`zstd`] with a dictionary, and adds a checksum: a reader whose dictionary differs, although
-/// it has the same id, then fails instead of returning other data.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
-pub fn zstd_with_checksum(data: &[u8], dictionary: &CDict<'_>) -> Result<Vec<u8>, Error> {
-    zstd_in_parts(data, |context| {
-        context.set_parameter(CParameter::ChecksumFlag(true))?;
-        context.ref_cdict(dictionary)
-    })
-}
-
 /// Compresses data that follows `prefix`, at the given level. The header of the frame does not state the
 /// content size.
 ///
@@ -427,13 +411,6 @@ fn zstd_capacity(data: &[u8], claimed: Option<u64>) -> Result<usize, Error> {
 fn zstd_error(code: usize) -> Error {
     if code == ZSTD_NO_MEMORY {
         return Error::OutOfMemory(CONTEXT_SIZE);
-    }
-    if code == ZSTD_OTHER_CONTENT {
-        return Error::Failed(
-            "the content differs from its checksum: the message is damaged, or was written with a dictionary \
-             of the same id and other content"
-                .into(),
-        );
     }
     Error::Failed(zstd_safe::get_error_name(code).into())
 }

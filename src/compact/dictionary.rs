@@ -3,12 +3,12 @@
 //! A file is one line of text, followed by the dictionary in the format of zstd:
 //!
 //! ```text
-//! ZDCT|v3|content type|model|samples|time\n<zstd dictionary>
+//! ZDCT|v2|content type|model|samples|time\n<zstd dictionary>
 //! ```
 //!
-//! In version 3, the zstd id is [`content_id`], so that a file that is cut or changed is rejected. Files of
-//! version 2, files of version 1 (without a model) and bare zstd dictionaries are read as well. Their ids
-//! say nothing about their content, so messages that are written with them have a checksum.
+//! Files of version 1 (without a model) and bare zstd dictionaries are read as well. The id of a dictionary
+//! that [`Dictionary::train`] makes is [`content_id`], and its content begins with [`MARK`], so that a copy
+//! that is cut or changed is rejected. The ids of others say nothing about their content.
 //!
 //! A decoder finds a dictionary by its zstd id, or by its name for old containers, whose frames have no id.
 
@@ -40,6 +40,15 @@ const ZSTD_DICTIONARY_MAGIC: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
 /// The place of the id in a zstd dictionary.
 const ID: Range<usize> = 4..8;
 
+/// What begins the content of a trained dictionary: it says that the id is [`content_id`].
+const MARK: [u8; 8] = *b"ZDCT-CRC";
+
+/// What ends the tables of a zstd dictionary, before the content: the offsets 1, 4 and 8.
+const OFFSETS: [u8; 12] = *b"\x01\0\0\0\x04\0\0\0\x08\0\0\0";
+
+/// The tables of a zstd dictionary are shorter.
+const TABLES: usize = 1 << 10;
+
 /// The ids that a private dictionary may have (RFC 8878, section 5).
 const IDS: Range<u32> = 1 << 15..1 << 31;
 
@@ -59,8 +68,6 @@ pub struct Description {
 /// A trained dictionary, ready to compress and decompress.
 pub struct Dictionary {
     id: u32,
-    /// Whether the id is [`content_id`].
-    has_content_id: bool,
     description: Description,
     content: Vec<u8>,
     decompressor: DDict<'static>,
@@ -118,6 +125,11 @@ impl Dictionary {
             );
             EncodeError::new("samples", message)
         })?;
+        if let Some(tables) = place(&content, &OFFSETS)
+            && let Some(begin) = content[tables + OFFSETS.len()..].first_chunk_mut()
+        {
+            *begin = MARK;
+        }
         let id = content_id(&content).to_le_bytes();
         content[ID].copy_from_slice(&id);
         Self::new(content, description)
@@ -152,10 +164,10 @@ impl Dictionary {
         let parts: Vec<&str> = header.split('|').collect();
         let (content_type, model, samples, time) = match parts[..] {
             ["ZDCT", "v1", content_type, samples, time] => (content_type, "", samples, time),
-            ["ZDCT", "v2" | "v3", content_type, model, samples, time] => {
+            ["ZDCT", "v2", content_type, model, samples, time] => {
                 (content_type, model, samples, time)
             }
-            _ => return invalid("expected ZDCT|v3|type|model|samples|time as the first line"),
+            _ => return invalid("expected ZDCT|v2|type|model|samples|time as the first line"),
         };
         let Ok(samples) = samples.parse() else {
             return invalid("expected the number of samples in the first line");
@@ -166,13 +178,7 @@ impl Dictionary {
             samples,
             time: time.into(),
         };
-        let dictionary = Self::new(file[end + 1..].to_vec(), description)?;
-        if parts[1] == "v3" && !dictionary.has_content_id {
-            return invalid(
-                "the id of the dictionary does not match its content: it is cut or changed",
-            );
-        }
-        Ok(dictionary)
+        Self::new(file[end + 1..].to_vec(), description)
     }
 
     fn new(content: Vec<u8>, description: Description) -> Result<Self, DecodeError> {
@@ -182,9 +188,13 @@ impl Dictionary {
             return invalid("invalid zstd dictionary");
         };
         let id = zstd_safe::get_dict_id_from_dict(&content).map_or(0, u32::from);
-        let has_content_id = id == content_id(&content);
+        if id != content_id(&content) && place(&content, &MARK).is_some() {
+            return invalid(
+                "the id of the dictionary does not match its content: it is cut or changed",
+            );
+        }
         let compressor = OnceLock::new();
-        Ok(Self { id, has_content_id, description, content, decompressor, compressor })
+        Ok(Self { id, description, content, decompressor, compressor })
     }
 
     /// Like [`Dictionary::from_bytes`]; returns a dictionary of the same content that is already in use, if
@@ -212,16 +222,9 @@ impl Dictionary {
             == (other.id, &other.description, &other.content)
     }
 
-    /// Writes the dictionary as a file: of version 3, or of version 2 if its id is not [`content_id`].
+    /// Writes the dictionary as a file of version 2.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let version = if self.has_content_id { "v3" } else { "v2" };
-        [self.description.header(version).as_bytes(), &self.content].concat()
-    }
-
-    /// Whether no other dictionary has the same id, not even a copy of this one that was cut.
-    pub(super) fn has_content_id(&self) -> bool {
-        // Only a dictionary of the same content can have the id of the built-in one.
-        self.has_content_id || self.id == Self::built_in().id
+        [self.description.header().as_bytes(), &self.content].concat()
     }
 
     /// The id, which frames refer to. A dictionary without an id has 0 and can only decompress.
@@ -262,9 +265,9 @@ impl Dictionary {
 }
 
 impl Description {
-    fn header(&self, version: &str) -> String {
+    fn header(&self) -> String {
         let Self { content_type, model, samples, time } = self;
-        format!("ZDCT|{version}|{content_type}|{model}|{samples}|{time}\n")
+        format!("ZDCT|v2|{content_type}|{model}|{samples}|{time}\n")
     }
 
     fn check(&self) -> Result<(), EncodeError> {
@@ -276,7 +279,7 @@ impl Description {
                 return Err(EncodeError::new(field, message));
             }
         }
-        if self.header("v3").len() > MAX_DICTIONARY_HEADER {
+        if self.header().len() > MAX_DICTIONARY_HEADER {
             let message =
                 format!("the first line would be longer than {MAX_DICTIONARY_HEADER} bytes");
             return Err(EncodeError::new("content_type", message));
@@ -292,6 +295,11 @@ fn content_id(content: &[u8]) -> u32 {
         crc.update(part.unwrap_or_default());
     }
     IDS.start + crc.sum() % (IDS.end - IDS.start)
+}
+
+/// The place of `part` around the end of a dictionary's tables.
+fn place(content: &[u8], part: &[u8]) -> Option<usize> {
+    content.windows(part.len()).take(TABLES).position(|found| found == part)
 }
 
 /// A response as the dictionary format compresses it, for training.

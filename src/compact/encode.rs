@@ -121,18 +121,18 @@ pub(super) fn encode_transport<C: Carrier>(
             Protocol::V2 => compression::zlib(&message)?,
             Protocol::V4 => compression::gzip(&message)?,
         },
-        Transport::Zstd => compression::zstd(&message, None)?,
+        Transport::Zstd => zstd(&message, None)?,
         Transport::Dictionary => {
             let dictionary = options.dictionary.unwrap_or_else(|| Dictionary::built_in());
-            let compressor = dictionary.compressor()?;
-            if dictionary.has_content_id() {
-                compression::zstd(&message, Some(compressor))?
-            } else {
-                compression::zstd_with_checksum(&message, compressor)?
-            }
+            zstd(&message, Some(dictionary))?
         }
     };
     Ok(C::binary(content, transport))
+}
+
+fn zstd(message: &[u8], dictionary: Option<&Dictionary>) -> Result<Vec<u8>, EncodeError> {
+    let dictionary = dictionary.map(Dictionary::compressor).transpose()?;
+    Ok(compression::zstd(message, dictionary)?)
 }
 
 fn auto<C: Carrier>(

@@ -105,8 +105,8 @@ impl Dictionary {
     /// Raises
     /// ------
     /// InvalidFormat
-    ///     The file is not a dictionary, or was cut or changed. This is noticed in files of version
-    ///     3; messages that are written with a dictionary of another file have a checksum.
+    ///     The file is not a dictionary, or was cut or changed, which is noticed for dictionaries of
+    ///     `train`.
     /// OSError
     ///     The file cannot be read.
     #[staticmethod]
@@ -135,7 +135,7 @@ impl Dictionary {
         Self::parse(Input::new(data)?.bytes()?, name)
     }
 
-    /// Write the dictionary as a file: of version 3, or of version 2 if it was read from one.
+    /// Write the dictionary as a file of version 2.
     ///
     /// Parameters
     /// ----------
