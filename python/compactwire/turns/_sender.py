@@ -198,7 +198,8 @@ class Sender:
             return frames
         self.session.rollback()
         self.session.forget(_CONTEXT)
-        return self.session.encode_request(**request)
+        independent: _Frames = self.session.encode_request(**request)
+        return independent
 
     def _delivered(self, turn: Turn, request: dict[str, Any]) -> None:
         self._number = turn.number + 1
