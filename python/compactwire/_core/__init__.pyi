@@ -444,8 +444,8 @@ class Dictionary(_Frozen):
         Raises
         ------
         InvalidFormat
-            The file is not a dictionary, or was cut or changed. This is noticed in files of version
-            3; messages that are written with a dictionary of another file have a checksum.
+            The file is not a dictionary, or was cut or changed, which is noticed for dictionaries of
+            `train`.
         OSError
             The file cannot be read.
         """
@@ -461,7 +461,7 @@ class Dictionary(_Frozen):
             The bytes are not a dictionary.
         """
     def save(self, path: str | PathLike[str], /) -> None:
-        """Write the dictionary as a file: of version 3, or of version 2 if it was read from one.
+        """Write the dictionary as a file of version 2.
 
         Parameters
         ----------
