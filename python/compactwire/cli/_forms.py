@@ -20,8 +20,7 @@ from ._rows import BOM, KINDS, UNWRITABLE, as_json, check_value, judge_of
 from ._shell import read, source_name, utf8
 
 if TYPE_CHECKING:
-    from .._csv import START, delimiter_of
-from ..analysis.candidates import Kind, Reader
+    from ..analysis.candidates import Kind, Reader
 
 _SUFFIXES = {
     **KINDS,
