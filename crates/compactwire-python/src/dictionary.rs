@@ -105,8 +105,8 @@ impl Dictionary {
     /// Raises
     /// ------
     /// InvalidFormat
-    ///     The file is not a dictionary, or was cut or changed, which is noticed for dictionaries of
-    ///     `train`.
+    ///     The file is not a dictionary, or was cut or changed; this is noticed for dictionaries
+    ///     of `train`.
     /// OSError
     ///     The file cannot be read.
     #[staticmethod]

@@ -444,8 +444,8 @@ class Dictionary(_Frozen):
         Raises
         ------
         InvalidFormat
-            The file is not a dictionary, or was cut or changed, which is noticed for dictionaries of
-            `train`.
+            The file is not a dictionary, or was cut or changed; this is noticed for dictionaries
+            of `train`.
         OSError
             The file cannot be read.
         """
