@@ -413,7 +413,7 @@ fn is_cell_end(text: &str, at: usize, left: usize) -> bool {
 }
 
 /// The text from `start` to the next `|` or line feed, and the offset of that delimiter.
-#[inline]
+#[inline(always)]
 fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
     let Some(block) = text.as_bytes().get(start..).and_then(|rest| rest.first_chunk::<16>()) else {
         return find_long_text(text, start);

@@ -101,7 +101,7 @@ pub(crate) enum Scanned {
 
 /// Reads the number at `start` while looking for the delimiter that ends it: `|`, a line feed or the end of
 /// the text. The token begins with a digit or `-`.
-#[inline]
+#[inline(always)]
 pub(crate) fn scan(text: &[u8], start: usize) -> Scanned {
     let negative = text[start] == b'-';
     let first = start + usize::from(negative);
@@ -119,7 +119,7 @@ pub(crate) fn scan(text: &[u8], start: usize) -> Scanned {
 
 /// Reads an unsigned number of at most seven bytes before a delimiter; returns it and its length. `None` if
 /// it is not such a number.
-#[inline]
+#[inline(always)]
 fn scan_short(text: &[u8]) -> Option<(Number, usize)> {
     let word = u64::from_le_bytes(*text.first_chunk()?);
     let whole = digits_before(word);

@@ -22,7 +22,7 @@ pub(crate) fn write_value(text: &str, out: &mut String) {
 
 /// Appends a string as a value to an output, in quotes only if necessary. The result is that of
 /// [`write_value`]; the string is copied while it is classified.
-#[inline]
+#[inline(always)]
 pub(crate) fn put_value<M: Memory>(text: &str, out: &mut Output<M>) {
     let bytes = text.as_bytes();
     let is_plain_outside = match (bytes.first(), bytes.last()) {

@@ -83,7 +83,7 @@ impl<'py> Texts<'py> {
         Self { slots }
     }
 
-    #[inline]
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "two halves; a few bits of a hash")]
     fn get(&mut self, py: Python<'py>, text: Text<'_>) -> Result<Bound<'py, PyString>> {
         let length = text.text.len();
@@ -302,25 +302,25 @@ impl Columns for Objects<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn known_member(&mut self, name: &Prepared, value: Scalar<'_>) -> Result {
         let value = self.scalar(value)?;
         self.put_member(name, &value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn known_int(&mut self, name: &Prepared, value: i64) -> Result {
         let value = make_int(self.py, value)?;
         self.put_member(name, &value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn known_float(&mut self, name: &Prepared, value: f64) -> Result {
         let value = make_float(self.py, value)?;
         self.put_member(name, &value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn known_text(&mut self, name: &Prepared, value: Text<'_>) -> Result {
         let value = self.texts.get(self.py, value)?;
         self.put_member(name, value.as_any())

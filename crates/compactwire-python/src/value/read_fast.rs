@@ -151,9 +151,7 @@ impl Walk for BorrowedWalk<'_> {
     type Object = BorrowedDict;
     type Error = NotPlain;
 
-    // A call would return the content through memory, which takes a third longer for a table of scalars.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "see above")]
     fn look<'v>(&mut self, value: &'v Borrowed) -> Look<'v, Self> {
         let object = value.0;
         // SAFETY: each function is called for an object of its class.

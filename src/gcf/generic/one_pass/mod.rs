@@ -128,10 +128,7 @@ enum Kind {
 
 impl<W: Walk, M: Memory> Writer<'_, W, M> {
     /// Writes a scalar. Anything else, such as a container, is [`Stop::Unusual`].
-    ///
-    /// Inlined, because a call would take its argument through memory.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "see above")]
     #[expect(clippy::needless_pass_by_value, reason = "it comes from `look`, and is inlined")]
     fn put(&mut self, found: Found<'_, W::Array, W::Object>) -> Outcome<W> {
         match found {

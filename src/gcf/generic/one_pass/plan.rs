@@ -251,7 +251,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     }
 
     /// The column with this key, searched from `at` on; [`Stop::Unusual`] if there is none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, plan: &Plan<W::Key>, at: usize, key: &W::Key) -> Outcome<W, usize> {
         match plan.columns.get(at) {
             Some(column) if self.walk.is_same(&column.key, key) => Ok(at),
