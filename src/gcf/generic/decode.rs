@@ -316,6 +316,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     // Lines
 
+    #[inline(always)]
     pub(crate) fn advance(&mut self) -> Read<()> {
         self.preceding = Preceding::Nothing;
         self.lines.advance()
@@ -470,6 +471,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Reads the key of a member and determines the form of its value.
+    #[inline(always)]
     pub(crate) fn member_head(&self, line: Line) -> DecodeResult<S, (Cow<'t, str>, MemberForm)> {
         let section = self.starts(line, "## ");
         let start = if section { line.start + 3 } else { line.start };
@@ -603,7 +605,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Emits the element of a list that begins at `start`; returns the offset after it.
-    #[inline]
+    #[inline(always)]
     fn list_element(&mut self, start: usize, end: usize, delimiter: u8) -> DecodeResult<S, usize> {
         if let Some((text, stop)) = scalar::bare_word(self.text, start, end, delimiter) {
             emit!(self.sink.string(text));

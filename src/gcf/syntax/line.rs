@@ -132,6 +132,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns the end of the line that begins at `start`, and the offset of the next line.
+    #[inline(always)]
     fn bounds(&self, start: usize) -> (usize, usize) {
         let bytes = &self.text.as_bytes()[start..];
         match line_feed(bytes) {
@@ -144,6 +145,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Finds the first line from `from` on that is neither blank nor a comment.
+    #[inline(always)]
     fn find(&self, mut from: usize) -> Read<Option<Line>> {
         let bytes = self.text.as_bytes();
         let mut steps = Steps::default();
@@ -174,7 +176,7 @@ impl<'t> Lines<'t> {
 }
 
 /// The offset of the first line feed. Most lines are short: a call of `memchr` would take longer.
-#[inline]
+#[inline(always)]
 fn line_feed(bytes: &[u8]) -> Option<usize> {
     match bytes.first_chunk().map(|block| block::find2(block, b'\n', b'\n').found) {
         Some(found @ 1..) => Some(found.trailing_zeros() as usize),

@@ -60,7 +60,7 @@ pub(crate) fn read(
 
 /// The token from `start` up to `delimiter` or `end`, and the offset of that delimiter or `end`, if its first
 /// letter alone shows that [`read`] would return it as a string.
-#[inline]
+#[inline(always)]
 pub(crate) fn bare_word(
     text: &str,
     start: usize,

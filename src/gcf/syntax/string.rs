@@ -69,6 +69,7 @@ pub(crate) fn write_key(key: &str, out: &mut String) {
     if is_bare_key(key) { push_short(key, out) } else { write_quoted(key, out) }
 }
 
+#[inline(always)]
 fn bare_key_length(text: &[u8]) -> usize {
     text.iter().position(|&byte| !BARE[usize::from(byte)]).unwrap_or(text.len())
 }
@@ -257,6 +258,7 @@ fn invalid_string<T>(
 
 /// Parses the bare or quoted key that begins at `start`; returns it and the offset after it, or `None` if
 /// there is no key.
+#[inline(always)]
 pub(crate) fn read_key(
     text: &str,
     start: usize,

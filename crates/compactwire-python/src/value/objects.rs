@@ -141,6 +141,7 @@ impl<'py> Objects<'py> {
         self.open.clear();
     }
 
+    #[inline(always)]
     fn key_object(&mut self, key: &str) -> Result<Bound<'py, PyString>> {
         if key.len() < 16 {
             return self.texts.get(self.py, Text::new(key));
@@ -159,7 +160,7 @@ impl<'py> Objects<'py> {
     }
 
     /// Adds a value to the innermost container.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, value: Bound<'py, PyAny>) -> Result {
         if let Some(Open::Dict(dict, Some(key))) = self.open.last() {
             return Ok(set(dict, key, &value)?);
@@ -221,6 +222,7 @@ impl Sink for Objects<'_> {
         self.put(make_float(self.py, value)?)
     }
 
+    #[inline(always)]
     fn string(&mut self, text: &str) -> Result {
         let text = self.texts.get(self.py, Text::new(text))?;
         self.put(text.into_any())
@@ -246,7 +248,7 @@ impl Sink for Objects<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&mut self, key: &str) -> Result {
         let name = self.key_object(key)?;
         self.set_key(name);
