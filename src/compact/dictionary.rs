@@ -183,7 +183,7 @@ impl Dictionary {
 
     fn new(content: Vec<u8>, description: Description) -> Result<Self, DecodeError> {
         // Without the magic number, zstd accepts any bytes as a dictionary without an id.
-        let valid = content.starts_with(&ZSTD_DICTIONARY_MAGIC);
+        let valid = content.starts_with(&ZSTD_DICTIONARY_MAGIC) && content.len() > ID.end;
         let Some(decompressor) = DDict::try_create(&content).filter(|_| valid) else {
             return invalid("invalid zstd dictionary");
         };

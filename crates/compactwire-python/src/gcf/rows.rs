@@ -9,7 +9,7 @@ use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{Code, DecodeOptions, Error};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -103,7 +103,7 @@ enum State {
     Reading,
     Ended,
     /// An error ended the iteration; it is raised again, so that the rows do not seem complete.
-    Failed(PyErr),
+    Failed(Py<PyBaseException>),
 }
 
 #[pymethods]
@@ -115,7 +115,12 @@ impl RowIterator {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // While the lock is held, a running `next` keeps the iterator alive: nothing needs a visit.
         let Ok(state) = self.reader.try_lock() else { return Ok(()) };
-        let State::Waiting(reader) = &*state else { return Ok(()) };
+        let reader = match &*state {
+            State::Waiting(reader) => reader,
+            // Its traceback refers to the frames that refer to this iterator.
+            State::Failed(error) => return visit.call(error),
+            State::Reading | State::Ended => return Ok(()),
+        };
         if let Source::Object(read) = &reader.source {
             visit.call(read)?;
         }
@@ -132,15 +137,16 @@ impl RowIterator {
                 return Ok(None);
             }
             State::Failed(error) => {
-                *self.state() = State::Failed(error.clone_ref(py));
-                return Err(error);
+                let raised = PyErr::from_value(error.bind(py).clone().into_any());
+                *self.state() = State::Failed(error);
+                return Err(raised);
             }
         };
         let row = reader.next(py).map_err(PyErr::from);
         *self.state() = match &row {
             Ok(Some(_)) => State::Waiting(reader),
             Ok(None) => State::Ended,
-            Err(error) => State::Failed(error.clone_ref(py)),
+            Err(error) => State::Failed(error.clone_ref(py).into_value(py)),
         };
         row
     }

@@ -3,9 +3,8 @@
 //! Nearly every value consists of plain dicts, lists and scalars. The walk borrows them and their strings.
 //! That is sound because this thread stays attached to the interpreter during the whole walk and no
 //! Python code runs, so that nothing is changed or freed. The walk stops at the first
-//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`
-//! whose order was changed, and anything that is an error. Without the interpreter's global lock it is never
-//! used.
+//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`,
+//! and anything that is an error. Without the interpreter's global lock it is never used.
 
 use super::read::ordered_dict;
 use crate::abi::{self, Elements};
@@ -86,14 +85,11 @@ fn subclass_of<'v>(
     // SAFETY: each function is called for an instance of its class.
     unsafe {
         if ffi::PyDict_Check(object) != 0 {
-            let class = ffi::Py_TYPE(object);
-            let is_in_order = if class == ordered {
-                has_order_of_dict(object)
-            } else {
-                !ordered.is_null() && ffi::PyType_IsSubtype(class, ordered) == 0
-            };
+            // The order of an `OrderedDict` is not that of its dict; its methods may run Python code.
+            let is_ordered =
+                ordered.is_null() || ffi::PyType_IsSubtype(ffi::Py_TYPE(object), ordered) != 0;
             let dict = BorrowedDict { dict: object, next: 0 };
-            return Ok(if is_in_order { Found::Object(dict) } else { Found::Foreign });
+            return Ok(if is_ordered { Found::Foreign } else { Found::Object(dict) });
         }
         if ffi::PyUnicode_Check(object) != 0 {
             Ok(Found::Text(text_of(object)?))
@@ -108,39 +104,6 @@ fn subclass_of<'v>(
         } else {
             Ok(Found::Foreign)
         }
-    }
-}
-
-/// Whether the order of an `OrderedDict` is also that of the dict that it is based on. It is, unless a member
-/// was moved.
-///
-/// # Safety
-/// The object is an `OrderedDict`, of no subclass.
-unsafe fn has_order_of_dict(object: *mut ffi::PyObject) -> bool {
-    // SAFETY: the object is a dict. With keys of the class `str` its iterator runs no Python code; it is a new
-    // object, so the collector is switched off, which could run some.
-    unsafe {
-        let was_on = ffi::PyGC_Disable();
-        let iterate = ffi::PyType_GetSlot(ffi::Py_TYPE(object), ffi::Py_tp_iter);
-        let iterate: Option<ffi::getiterfunc> = std::mem::transmute(iterate);
-        let iterator = iterate.map_or(std::ptr::null_mut(), |iterate| iterate(object));
-        let (mut next, mut key) = (0, std::ptr::null_mut());
-        let mut is_in_order = !iterator.is_null();
-        while is_in_order
-            && ffi::PyDict_Next(object, &raw mut next, &raw mut key, std::ptr::null_mut()) != 0
-        {
-            is_in_order = ffi::Py_TYPE(key) == &raw mut ffi::PyUnicode_Type && {
-                let own = ffi::PyIter_Next(iterator);
-                ffi::Py_XDECREF(own);
-                own == key
-            };
-        }
-        ffi::Py_XDECREF(iterator);
-        ffi::PyErr_Clear();
-        if was_on == 1 {
-            ffi::PyGC_Enable();
-        }
-        is_in_order
     }
 }
 
