@@ -54,7 +54,7 @@ OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWA
 
 HEADER = """\
 compactwire itself is under the MIT licence (LICENSE). Its compiled module contains the Rust
-standard library and the packages below, under these licences.
+standard library, parts of two vocabularies and the packages below, under these licences.
 """
 RULE = "-" * 100
 
@@ -134,7 +134,10 @@ def cargo(*arguments: str) -> str:
 
 def texts(crates: list[Crate]) -> str:
     """Return all licence texts; equal ones once, with the crates that they apply to."""
-    users: dict[str, list[str]] = {MIT_OF_RUST: ["the Rust standard library"]}
+    users: dict[str, list[str]] = {
+        MIT_OF_RUST: ["the Rust standard library"],
+        MIT_OF_TIKTOKEN: ["tokens of punctuation, from the vocabularies of tiktoken"],
+    }
     for crate in crates:
         for text in dict.fromkeys(texts_of(crate)):
             users.setdefault(text, []).append(f"{crate.name} {crate.version} ({crate.license})")
@@ -176,6 +179,7 @@ def normalized(text: str) -> str:
 
 
 MIT_OF_RUST = f"MIT License\n\nCopyright (c) The Rust Project contributors\n\n{MIT}"
+MIT_OF_TIKTOKEN = f"MIT License\n\nCopyright (c) 2022 OpenAI, Shantanu Jain\n\n{MIT}"
 
 
 def materials(crates: list[Crate]) -> str:
