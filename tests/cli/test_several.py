@@ -85,12 +85,26 @@ def test_outputs_that_cannot_follow_each_other_need_a_folder(
 ) -> None:
     paths = write_inputs(tmp_path, "a.vcadc", b"C 1 2 3")
     for command in ("encode", "cad compact", "cad pack", "cad preview"):
-        for output in ([], ["-o", str(tmp_path / "none")]):
+        for output in ([], ["-o", paths[0]], ["-o", str(tmp_path / "none" / "none")]):
             assert main([*command.split(), *paths, *output]) == 1
             out, error = capsys.readouterr()
             assert out == ""
-            assert "several inputs need -o with a folder for their outputs" in error
+            if "none" not in str(output):
+                assert "several inputs need -o with a folder for their outputs" in error
     assert not (tmp_path / "none").exists()
+
+
+def test_the_folder_of_outputs_is_made_and_takes_a_single_one_too(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("1", encoding="utf-8")
+    first, second, out = (str(tmp_path / name) for name in ("a.json", "b.json", "out"))
+    assert main(["gcf", "encode", first, second, "-o", out]) == 0
+    Path(out, "a.gcf").unlink()
+    assert main(["gcf", "encode", first, "-o", out]) == 0
+    assert sorted(path.name for path in Path(out).iterdir()) == ["a.gcf", "b.gcf"]
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_output_replaces_no_input_and_no_other_output(tmp_path: Path, capsys: Captured) -> None:

@@ -254,12 +254,15 @@ def each_file(
     """
 
     def run_each(args: argparse.Namespace) -> int:
-        if len(args.files) > 1 and not (args.output == "-" and joinable):
-            _check_folder(args.output)
+        in_folder = args.output != "-" and (len(args.files) > 1 or Path(args.output).is_dir())
+        if in_folder:
+            _make_folder(args.output)
+        elif len(args.files) > 1 and not joinable:
+            raise ValueError("several inputs need -o with a folder for their outputs")
 
         def run_one(path: str) -> None:
             output = args.output
-            if len(args.files) > 1 and output != "-":
+            if in_folder:
                 output = _output_in(output, path, suffix, args.files)
             run(argparse.Namespace(**{**vars(args), "file": path, "output": output}))
 
@@ -290,10 +293,12 @@ def name_failed(failed: list[str], files: list[str]) -> int:
     return _FAILED if failed else OK
 
 
-def _check_folder(output: str) -> None:
-    if not Path(output).is_dir():
-        found = "" if output == "-" else f", not {output}"
-        raise ValueError(f"several inputs need -o with a folder for their outputs{found}")
+def _make_folder(output: str) -> None:
+    try:
+        Path(output).mkdir(exist_ok=True)
+    except FileExistsError:
+        message = f"several inputs need -o with a folder for their outputs, not the file {output}"
+        raise ValueError(message) from None
 
 
 def _output_in(folder: str, path: str, suffix: str, inputs: list[str]) -> str:
