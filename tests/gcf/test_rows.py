@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import gc
 import io
 import threading
 import tracemalloc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,6 +126,24 @@ def test_rows_before_an_error_are_returned() -> None:
     # It is raised again: an end would look as if all rows had been read.
     with pytest.raises(gcf.GcfError, match="count_mismatch"):
         next(rows)
+
+
+class Node:
+    """An object that a weak reference can refer to."""
+
+
+def test_an_iterator_that_failed_is_collected() -> None:
+    def read() -> weakref.ref[Node]:
+        held = Node()
+        rows = gcf.iter_rows(io.StringIO("GCF profile=generic\n## [1]{a}\n1|2\n"))
+        # The traceback of the error that `rows` keeps refers to this frame.
+        with contextlib.suppress(gcf.GcfError):
+            list(rows)
+        return weakref.ref(held)
+
+    found = read()
+    gc.collect()
+    assert found() is None
 
 
 def test_sources_may_be_paths_and_files(tmp_path: Path) -> None:
