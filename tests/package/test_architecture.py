@@ -79,6 +79,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
     "_csv": set(),
+    "_frames": {"errors"},
     "_texts": {"errors"},
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},
@@ -168,7 +169,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         for name in ("candidates", "comparison", "corpus", "extra", "measured", "sources", "tokens")
     },
     "analysis.samples": {"_texts", "analysis.extra", "analysis.sources", "errors"},
-    "analysis.sources": {"", "_csv", "_texts", "errors"}
+    "analysis.sources": {"", "_csv", "_frames", "_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
     "analysis.summary": {"errors"}
     | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "rows")},

@@ -188,6 +188,7 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     }
     let method = intern!(py, "__arrow_c_stream__");
     if has_method(object, method)? {
+        check_frame(object)?;
         let capsule = object.call_method0(method).map_err(|error| refused(object, error))?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
         // SAFETY: the name of the capsule says that it holds a stream, which is moved out.
@@ -208,6 +209,17 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
         return Ok(Some(py.detach(|| attached(import))??));
     }
     Ok(None)
+}
+
+/// Raises an error for data of pandas whose values Arrow would change.
+fn check_frame(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = object.py();
+    let module = object.get_type().module()?;
+    if module.to_cow()?.split('.').next() == Some("pandas") {
+        py.import(intern!(py, "compactwire._frames"))?
+            .call_method1(intern!(py, "check"), (object,))?;
+    }
+    Ok(())
 }
 
 /// The characters of a producer's error that ours repeats: it may contain a value.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
 from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
+from .._frames import check as check_frame
 from .._texts import check_positive, check_texts, one_line
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
@@ -260,6 +261,8 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
         The values of a column have no common Arrow type.
     """
     pa = need("pyarrow", "pyarrow")
+    if type(source).__module__.partition(".")[0] == "pandas":
+        check_frame(source)
     try:
         if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "__arrow_c_array__"):
             return pa.chunked_array([pa.array(source)])
