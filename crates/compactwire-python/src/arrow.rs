@@ -3,7 +3,7 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>. This file alone
 //! touches capsules.
 
-use crate::args::{self, Input, class_name, one_of, sizes};
+use crate::args::{self, Input, class_name, one_of, sizes, utf8_if_whole};
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Result, invalid_column, invalid_option};
 use crate::gcf::limits;
@@ -215,7 +215,7 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
 fn check_frame(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = object.py();
     let module = object.get_type().module()?;
-    if module.to_cow()?.split('.').next() == Some("pandas") {
+    if utf8_if_whole(&module)?.is_some_and(|module| module.split('.').next() == Some("pandas")) {
         py.import(intern!(py, "compactwire._frames"))?
             .call_method1(intern!(py, "check"), (object,))?;
     }
