@@ -5,7 +5,6 @@
 //! core's message, and the core's fields as attributes.
 
 use crate::make::{ensure_memory, make_dict, make_str, make_tuple, memory_error};
-use crate::value::objects::Raised;
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
@@ -20,17 +19,17 @@ use pythonize::PythonizeError;
 use std::collections::TryReserveError;
 use std::path::PathBuf;
 
-/// An exception to raise.
+/// An exception to raise: a pointer, so that results fit into registers.
 ///
 /// Rust allows `From<core error>` for a type of this crate only, and `PyErr` is not one.
-pub(super) struct Error(PyErr);
+pub(super) struct Error(Box<PyErr>);
 
 /// The result of a function that raises core errors.
 pub(super) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
-        error.0
+        *error.0
     }
 }
 
@@ -38,8 +37,9 @@ impl From<Error> for PyErr {
 macro_rules! from_python {
     ($($error:ty),* $(,)?) => { $(
         impl From<$error> for Error {
+            #[cold]
             fn from(error: $error) -> Self {
-                Self(error.into())
+                Self(Box::new(error.into()))
             }
         }
     )* };
@@ -48,7 +48,7 @@ macro_rules! from_python {
 impl From<TryReserveError> for Error {
     #[cold]
     fn from(_: TryReserveError) -> Self {
-        Self(memory_error(NO_MEMORY))
+        memory_error(NO_MEMORY).into()
     }
 }
 
@@ -61,7 +61,7 @@ macro_rules! from_core {
         impl From<$error> for Error {
             #[cold]
             fn from(error: $error) -> Self {
-                Self(Python::attach(|py| $exception(py, &error)))
+                Python::attach(|py| $exception(py, &error)).into()
             }
         }
     )* };
@@ -86,22 +86,16 @@ from_core! {
 impl From<ProduceError> for Error {
     #[cold]
     fn from(error: ProduceError) -> Self {
-        Self(Python::attach(|py| produce_error(py, error)))
-    }
-}
-
-impl From<Raised> for Error {
-    fn from(raised: Raised) -> Self {
-        Self(raised.into())
+        Python::attach(|py| produce_error(py, error)).into()
     }
 }
 
 /// A reader's error, or the exception raised in a sink of Python objects.
-impl From<gcf::ReadError<Raised>> for Error {
-    fn from(error: gcf::ReadError<Raised>) -> Self {
+impl From<gcf::ReadError<Error>> for Error {
+    fn from(error: gcf::ReadError<Error>) -> Self {
         match error {
             gcf::ReadError::Text(error) => error.into(),
-            gcf::ReadError::Sink(error) => error.into(),
+            gcf::ReadError::Sink(error) => error,
         }
     }
 }
@@ -237,7 +231,7 @@ fn row_error(py: Python<'_>, row: usize, failure: &arrow::Failure) -> Error {
     let noted = value
         .setattr("row", row)
         .and_then(|()| value.call_method1("add_note", (format!("in row {row}"),)));
-    Error(noted.err().unwrap_or(error))
+    noted.err().unwrap_or(error).into()
 }
 
 /// A session's [`session::DecodeError`] as its exception.

@@ -363,7 +363,7 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
             let message = format!("neither GCF nor JSON: {error}");
             Err(invalid_format(py, &message).into())
         }
-        Err(ExpandError::Sink(error)) => Err(error.into()),
+        Err(ExpandError::Sink(error)) => Err(error),
     }
 }
 

@@ -190,7 +190,7 @@ impl Reader {
     /// Reads all rows that are complete so far. The outer error is that of a signal handler.
     fn read(&mut self, py: Python<'_>) -> PyResult<Result<Status>> {
         let (ready, path) = (&mut self.ready, &self.path);
-        let mut take = |objects: &mut Objects<'_>, event: Event| -> PyResult<()> {
+        let mut each = |objects: &mut Objects<'_>, event: Event| {
             match (event, objects.take()) {
                 (Event::Incomplete, _) => objects.clear(),
                 (Event::Row, Some(row)) => ready.push_back(row.unbind()),
@@ -209,7 +209,6 @@ impl Reader {
             }
             Ok(())
         };
-        let mut each = |objects: &mut Objects<'_>, event: Event| Ok(take(objects, event)?);
         let rows = &mut self.rows;
         let read = attached(|| rows.read(&mut Objects::for_rows(py), &mut each))?;
         Ok(read.map_err(errors::Error::from))

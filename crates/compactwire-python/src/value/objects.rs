@@ -4,6 +4,7 @@
 //! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
 //! values alike, because texts repeat in most documents. Only the operator `is` can tell the difference.
 
+use crate::errors::{Error, Result};
 use crate::make::{
     Hashed, ensure_memory, make_dict, make_dict_for, make_float, make_int, make_list, make_text,
     push, set,
@@ -21,24 +22,6 @@ const ROW_SIZE: usize = 4096;
 
 /// How many short texts are kept at most. A power of two.
 const MAX_TEXTS: usize = 1 << 10;
-
-/// The exception that ends the building: a pointer, so that results fit into registers.
-pub(crate) struct Raised(Box<PyErr>);
-
-impl From<PyErr> for Raised {
-    #[cold]
-    fn from(error: PyErr) -> Self {
-        Self(Box::new(error))
-    }
-}
-
-impl From<Raised> for PyErr {
-    fn from(raised: Raised) -> Self {
-        *raised.0
-    }
-}
-
-type Result<T = ()> = std::result::Result<T, Raised>;
 
 /// A sink that builds a Python object.
 pub(crate) struct Objects<'py> {
@@ -161,7 +144,7 @@ impl<'py> Objects<'py> {
 
     /// Adds a value to the innermost container.
     #[inline(always)]
-    fn put(&mut self, value: Bound<'py, PyAny>) -> Result {
+    fn put(&mut self, value: Bound<'py, PyAny>) -> Result<()> {
         if let Some(Open::Dict(dict, Some(key))) = self.open.last() {
             return Ok(set(dict, key, &value)?);
         }
@@ -170,7 +153,7 @@ impl<'py> Objects<'py> {
 
     /// Adds a member to the innermost container, a dict.
     #[inline]
-    fn put_member(&self, name: &Prepared, value: &Bound<'py, PyAny>) -> Result {
+    fn put_member(&self, name: &Prepared, value: &Bound<'py, PyAny>) -> Result<()> {
         if let (Some(Open::Dict(dict, _)), Prepared::Name(name)) = (self.open.last(), name) {
             name.set(dict, value)?;
         }
@@ -198,43 +181,43 @@ impl<'py> Objects<'py> {
 }
 
 impl Sink for Objects<'_> {
-    type Error = Raised;
+    type Error = Error;
 
-    fn null(&mut self) -> Result {
+    fn null(&mut self) -> Result<()> {
         self.put(self.py.None().into_bound(self.py))
     }
 
-    fn bool(&mut self, value: bool) -> Result {
+    fn bool(&mut self, value: bool) -> Result<()> {
         self.put(PyBool::new(self.py, value).to_owned().into_any())
     }
 
     #[inline]
-    fn int(&mut self, value: i64) -> Result {
+    fn int(&mut self, value: i64) -> Result<()> {
         self.put(make_int(self.py, value)?)
     }
 
-    fn big_int(&mut self, digits: &str) -> Result {
+    fn big_int(&mut self, digits: &str) -> Result<()> {
         self.put(self.py.get_type::<PyInt>().call1((digits,))?)
     }
 
     #[inline]
-    fn float(&mut self, value: f64) -> Result {
+    fn float(&mut self, value: f64) -> Result<()> {
         self.put(make_float(self.py, value)?)
     }
 
     #[inline(always)]
-    fn string(&mut self, text: &str) -> Result {
+    fn string(&mut self, text: &str) -> Result<()> {
         let text = self.texts.get(self.py, Text::new(text))?;
         self.put(text.into_any())
     }
 
     #[inline]
-    fn begin_array(&mut self) -> Result {
+    fn begin_array(&mut self) -> Result<()> {
         self.open.push(Open::List(self.values.len()));
         Ok(())
     }
 
-    fn end_array(&mut self) -> Result {
+    fn end_array(&mut self) -> Result<()> {
         if let Some(Open::List(first)) = self.open.pop() {
             let list = make_list(self.py, self.values.drain(first..).map(Ok))?;
             self.put(list.into_any())?;
@@ -243,20 +226,20 @@ impl Sink for Objects<'_> {
     }
 
     #[inline]
-    fn begin_object(&mut self) -> Result {
+    fn begin_object(&mut self) -> Result<()> {
         self.open.push(Open::Dict(make_dict(self.py)?, None));
         Ok(())
     }
 
     #[inline(always)]
-    fn key(&mut self, key: &str) -> Result {
+    fn key(&mut self, key: &str) -> Result<()> {
         let name = self.key_object(key)?;
         self.set_key(name);
         Ok(())
     }
 
     #[inline]
-    fn end_object(&mut self) -> Result {
+    fn end_object(&mut self) -> Result<()> {
         match self.open.pop() {
             Some(Open::Dict(dict, _)) => self.put(dict.into_any()),
             _ => Ok(()),
@@ -279,7 +262,7 @@ impl Columns for Objects<'_> {
     }
 
     #[inline]
-    fn known_key(&mut self, name: &Prepared) -> Result {
+    fn known_key(&mut self, name: &Prepared) -> Result<()> {
         if let Prepared::Name(name) = name {
             self.set_key(name.key(self.py).clone());
         }
@@ -291,7 +274,7 @@ impl Columns for Objects<'_> {
     }
 
     #[inline]
-    fn known_scalar(&mut self, constant: &Prepared) -> Result {
+    fn known_scalar(&mut self, constant: &Prepared) -> Result<()> {
         match constant {
             Prepared::Constant(object) => self.put(object.bind(self.py).clone()),
             Prepared::Name(_) => Ok(()),
@@ -299,31 +282,31 @@ impl Columns for Objects<'_> {
     }
 
     #[inline]
-    fn begin_row(&mut self, members: usize) -> Result {
+    fn begin_row(&mut self, members: usize) -> Result<()> {
         self.open.push(Open::Dict(make_dict_for(self.py, members)?, None));
         Ok(())
     }
 
     #[inline(always)]
-    fn known_member(&mut self, name: &Prepared, value: Scalar<'_>) -> Result {
+    fn known_member(&mut self, name: &Prepared, value: Scalar<'_>) -> Result<()> {
         let value = self.scalar(value)?;
         self.put_member(name, &value)
     }
 
     #[inline(always)]
-    fn known_int(&mut self, name: &Prepared, value: i64) -> Result {
+    fn known_int(&mut self, name: &Prepared, value: i64) -> Result<()> {
         let value = make_int(self.py, value)?;
         self.put_member(name, &value)
     }
 
     #[inline(always)]
-    fn known_float(&mut self, name: &Prepared, value: f64) -> Result {
+    fn known_float(&mut self, name: &Prepared, value: f64) -> Result<()> {
         let value = make_float(self.py, value)?;
         self.put_member(name, &value)
     }
 
     #[inline(always)]
-    fn known_text(&mut self, name: &Prepared, value: Text<'_>) -> Result {
+    fn known_text(&mut self, name: &Prepared, value: Text<'_>) -> Result<()> {
         let value = self.texts.get(self.py, value)?;
         self.put_member(name, value.as_any())
     }
