@@ -28,9 +28,10 @@ pub const MAX_REJECTIONS: usize = 2;
 ///
 /// let mut session = Session::default();
 /// let (first, second) = (["REQ|1|||null|D|F|a"], ["REQ|1|||null|D|+|b"]);
-/// session.decode_request(&first, DecodeOptions::default()).unwrap();
-/// session.decode_request(&second, DecodeOptions::default()).unwrap();
-/// let request = session.decode_request(&first, DecodeOptions { resync: true }).unwrap();
+/// let options = DecodeOptions::default();
+/// session.decode_request(&first, options).unwrap();
+/// session.decode_request(&second, options).unwrap();
+/// let request = session.decode_request(&first, DecodeOptions { resync: true, ..options }).unwrap();
 /// assert_eq!(request.context.as_deref(), Some("a"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
