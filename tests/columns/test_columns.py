@@ -277,7 +277,8 @@ def test_a_lazy_frame_is_an_error_that_names_its_method() -> None:
 
 
 def test_a_stream_is_not_read_twice() -> None:
-    capsule = Column(["a"]).__arrow_c_stream__()
+    column = Column(["a"])  # It owns the memory that the capsule points to.
+    capsule = column.__arrow_c_stream__()
 
     class Same:
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:
