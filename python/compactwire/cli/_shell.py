@@ -254,7 +254,7 @@ def each_file(
     """
 
     def run_each(args: argparse.Namespace) -> int:
-        in_folder = args.output != "-" and (len(args.files) > 1 or Path(args.output).is_dir())
+        in_folder = args.output != "-" and len(args.files) > 1
         if in_folder:
             _make_folder(args.output)
         elif len(args.files) > 1 and not joinable:
