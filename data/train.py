@@ -29,7 +29,8 @@ SIZE = 256 << 10
 # A fixed time, so that the same corpus gives the same file: 2026-11-21.
 TIME = 1_795_219_200
 
-# What ends the tables of a zstd dictionary, and what `Dictionary.train` writes behind it.
+# The last bytes of the tables of a zstd dictionary, and the mark that `Dictionary.train` writes
+# after them.
 OFFSETS = b"\x01\0\0\0\x04\0\0\0\x08\0\0\0"
 MARK = b"ZDCT-CRC"
 

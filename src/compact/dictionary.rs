@@ -40,10 +40,10 @@ const ZSTD_DICTIONARY_MAGIC: [u8; 4] = 0xec30_a437_u32.to_le_bytes();
 /// The place of the id in a zstd dictionary.
 const ID: Range<usize> = 4..8;
 
-/// What begins the content of a trained dictionary: it says that the id is [`content_id`].
+/// The first bytes of the content of a trained dictionary: they say that the id is [`content_id`].
 const MARK: [u8; 8] = *b"ZDCT-CRC";
 
-/// What ends the tables of a zstd dictionary, before the content: the offsets 1, 4 and 8.
+/// The last bytes of the tables of a zstd dictionary, before its content: the offsets 1, 4 and 8.
 const OFFSETS: [u8; 12] = *b"\x01\0\0\0\x04\0\0\0\x08\0\0\0";
 
 /// The tables of a zstd dictionary are shorter.
