@@ -26,8 +26,8 @@ def check(data: Any, /) -> None:
     Raises
     ------
     CompactWireError
-        A column of Python objects has values of several types, dicts with different keys, or times
-        of several zones; or a column has periods.
+        A column of Python objects has values of several types, sets, dicts that differ in their
+        keys or the order of these, or times of several zones; or a column has periods.
     """
     for name, column in data.items() if hasattr(data, "columns") else [(data.name, data)]:
         kind = str(column.dtype)
@@ -69,7 +69,7 @@ def _problem(values: Iterable[Any]) -> str | None:
 def _problem_of_dicts(dicts: list[dict[Any, Any]]) -> str | None:
     keys = list(dicts[0])
     if any(list(one) != keys for one in dicts):
-        return "dicts with different keys, which Arrow would fill up with nulls"
+        return "dicts with different keys, or in another order, which Arrow would make alike"
     members: Iterator[Iterable[Any]] = ([one[key] for one in dicts] for key in keys)
     return next(filter(None, map(_problem, members)), None)
 

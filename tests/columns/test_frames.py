@@ -27,6 +27,7 @@ CHANGED: list[tuple[list[Any], str]] = [
     ([NOON, NOON.replace(tzinfo=EAST)], "times of several zones"),
     ([{"a": 1}, {"b": 2}], "dicts with different keys"),
     ([{"a": 1}, {}], "dicts with different keys"),
+    ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], "dicts with different keys, or in another order"),
     ([{"a": {"b": 1}}, {"a": {"c": 1}}], "dicts with different keys"),
     ([[{"a": 1}], [{"b": 1}]], "dicts with different keys"),
     ([{1}], "sets"),
