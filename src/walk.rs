@@ -382,6 +382,9 @@ pub trait Walk {
     /// Why the walk fails.
     type Error;
 
+    /// Whether foreign values must be converted in the order in which they are in the value.
+    const CONVERTS_IN_ORDER: bool = false;
+
     /// Returns the type and content of a value. A string is valid Unicode.
     ///
     /// # Errors
@@ -396,6 +399,14 @@ pub trait Walk {
     /// # Errors
     /// [`Stop::Unusual`] if there is none, [`Stop::Failed`] if the conversion fails.
     fn convert(&mut self, value: &Self::Value) -> Result<Self::Value, Stop<Self::Error>>;
+    /// Called when a foreign value is found that will be visited later. A walk that converts none stops here,
+    /// before more is written that would be discarded.
+    ///
+    /// # Errors
+    /// Those of [`Walk::convert`] for every foreign value.
+    fn expect_foreign(&self) -> Result<(), Stop<Self::Error>> {
+        Ok(())
+    }
     /// The number of elements.
     fn length(&self, array: &Self::Array) -> usize;
     /// Returns an element; `index` is less than the length.

@@ -180,6 +180,15 @@ fn has_method(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult
     Ok(object.get_type().getattr_opt(name)?.is_some_and(|method| !method.is_none()))
 }
 
+/// Whether [`if_column`] would read a column from objects of this class.
+pub(super) fn is_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let has = |name| has_method(object, name);
+    let py = object.py();
+    Ok(object.is_instance_of::<Column>()
+        || has(intern!(py, "__arrow_c_stream__"))?
+        || has(intern!(py, "__arrow_c_array__"))?)
+}
+
 /// Reads the column that an object holds; `None` if it holds none.
 pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column>> {
     let py = object.py();

@@ -109,6 +109,8 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 ///     The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
 ///     `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
 ///     `limit_exceeded` for a value that is nested too deeply or contains itself.
+/// RuntimeError
+///     `default` has changed the value: an object that it has converted is not there any more.
 ///
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
@@ -245,15 +247,12 @@ fn write_text<M: Memory>(
     if let Some(column) = arrow::if_column(obj)? {
         return Ok(Text::Tree(write_table(py, &column, options)?));
     }
-    if conversions.is_none() {
-        let mut walk = OwnedWalk::new(py);
-        match attached(|| gcf::write_walk(&mut walk, obj, options, memory()))? {
-            Ok(out) => return Ok(Text::OnePass(out)),
-            Err(Stop::Failed(error)) => return Err(error.into()),
-            Err(Stop::Unusual) => {}
-        }
+    let mut walk = OwnedWalk(conversions.as_ref());
+    match attached(|| gcf::write_walk(&mut walk, obj, options, memory()))? {
+        Ok(out) => Ok(Text::OnePass(out)),
+        Err(Stop::Failed(error)) => Err(error.into()),
+        Err(Stop::Unusual) => Ok(Text::Tree(write_tree()??)),
     }
-    Ok(Text::Tree(write_tree()??))
 }
 
 /// The text of a column of Arrow, whose rows are an array.

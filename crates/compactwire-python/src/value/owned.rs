@@ -1,11 +1,14 @@
 //! The walk with owned references: other threads may run meanwhile, and no lock is needed.
 //!
-//! A container is copied when it is opened, so that another thread may change it. The walk does not call
-//! `default=`: the function may change objects that were visited, or return the same object each time with
-//! different content. [`super::read`] calls it, and reads each result once, right after the call.
+//! A container is copied when it is opened, so that another thread or `default=` may change it.
+//!
+//! `default=` is called once for each object, in the order of the value. The walk takes its result only if it is a
+//! scalar, which does not change: a function may return the same list each time with different content, and
+//! this walk visits some containers later or twice. For any other result the walk stops. Then
+//! [`super::read::emit`] takes over, with the results so far, and reads each of the others right after the call.
 
-use super::read::{Kind, items, kind};
-use crate::abi::Elements;
+use super::read::{Conversions, Kind, items, kind};
+use crate::abi::{self, Elements};
 use crate::args::utf8_if_whole;
 use crate::make::tuple_of;
 use compactwire::memory::require;
@@ -13,32 +16,46 @@ use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::collections::HashSet;
-use std::marker::PhantomData;
 use std::vec::IntoIter;
 
-/// A walk over any objects.
-pub(crate) struct OwnedWalk<'py>(PhantomData<Python<'py>>);
+/// A walk over any objects, with the conversions of the caller.
+pub(crate) struct OwnedWalk<'c, 'py>(pub(crate) Option<&'c Conversions<'py>>);
 
-impl<'py> OwnedWalk<'py> {
-    pub(crate) fn new(_: Python<'py>) -> Self {
-        Self(PhantomData)
+#[inline(always)]
+fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, Stop<PyErr>> {
+    // SAFETY: the object is a str, which is alive and owns its UTF-8.
+    unsafe {
+        let (start, length) = abi::utf8(text.as_ptr());
+        if start.is_null() {
+            return Err(no_utf8(text));
+        }
+        let bytes = std::slice::from_raw_parts(start, length.cast_unsigned());
+        Ok(std::str::from_utf8_unchecked(bytes))
     }
 }
 
-fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, Stop<PyErr>> {
-    utf8_if_whole(text).map_err(Stop::Failed)?.ok_or(Stop::Unusual)
+/// The reason why a str has no UTF-8: a lone surrogate, or no memory.
+#[cold]
+fn no_utf8(text: &Bound<'_, PyString>) -> Stop<PyErr> {
+    drop(PyErr::take(text.py()));
+    match utf8_if_whole(text) {
+        Err(error) => Stop::Failed(error),
+        Ok(_) => Stop::Unusual,
+    }
 }
 
 type Members<'py> = IntoIter<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
-impl<'py> Walk for OwnedWalk<'py> {
+impl<'py> Walk for OwnedWalk<'_, 'py> {
     type Value = Bound<'py, PyAny>;
     type Key = Bound<'py, PyAny>;
     type Array = Bound<'py, PyTuple>;
     type Object = Members<'py>;
     type Error = PyErr;
 
-    #[inline]
+    const CONVERTS_IN_ORDER: bool = true;
+
+    #[inline(always)]
     fn look<'v>(&mut self, value: &'v Bound<'py, PyAny>) -> Look<'v, Self> {
         Ok(match kind(value) {
             Kind::Null => Found::Null,
@@ -65,15 +82,20 @@ impl<'py> Walk for OwnedWalk<'py> {
         }
     }
 
-    fn convert(&mut self, _: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Stop<PyErr>> {
-        Err(Stop::Unusual)
+    fn convert(&mut self, value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Stop<PyErr>> {
+        let conversions = self.0.ok_or(Stop::Unusual)?;
+        conversions.scalar(value).map_err(Stop::Failed)?.ok_or(Stop::Unusual)
+    }
+
+    fn expect_foreign(&self) -> Result<(), Stop<PyErr>> {
+        self.0.map(|_| ()).ok_or(Stop::Unusual)
     }
 
     fn length(&self, array: &Bound<'py, PyTuple>) -> usize {
         array.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn element(&self, array: &Bound<'py, PyTuple>, index: usize) -> Bound<'py, PyAny> {
         // SAFETY: the object is a tuple, which is alive and cannot change.
         unsafe {
@@ -86,7 +108,7 @@ impl<'py> Walk for OwnedWalk<'py> {
         object.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&self, object: &mut Members<'py>) -> Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         object.next()
     }
@@ -104,6 +126,7 @@ impl<'py> Walk for OwnedWalk<'py> {
         left.is(right)
     }
 
+    #[inline(always)]
     fn key<'k>(&self, key: &'k Bound<'py, PyAny>) -> Result<&'k str, Stop<PyErr>> {
         utf8(key.cast().map_err(|_| Stop::Unusual)?)
     }

@@ -7,7 +7,7 @@
 
 use super::vocabulary::Vocabulary;
 use crate::args::{class_name, utf8_if_whole, utf8_or};
-use crate::arrow::{if_column, lazy};
+use crate::arrow::{if_column, is_column, lazy};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::{push, tuple_of};
@@ -19,13 +19,14 @@ use compactwire::json;
 use compactwire::memory::{self, Meter};
 use compactwire::value::{Builder, Value};
 use compactwire::walk::{Shape, Sink, Source};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 
 /// The JSON type of an object.
 pub(crate) enum Kind<'o, 'py> {
@@ -44,27 +45,42 @@ pub(crate) enum Kind<'o, 'py> {
 }
 
 /// The kind of an object. No Python code runs.
-#[inline]
+#[inline(always)]
 pub(crate) fn kind<'o, 'py>(object: &'o Bound<'py, PyAny>) -> Kind<'o, 'py> {
-    if let Ok(value) = object.cast::<PyFloat>() {
-        Kind::Float(value.value())
-    } else if let Ok(dict) = object.cast::<PyDict>() {
-        Kind::Dict(dict)
-    } else if let Ok(text) = object.cast::<PyString>() {
+    if let Ok(text) = object.cast::<PyString>() {
         Kind::String(text)
-    } else if let Ok(list) = object.cast::<PyList>() {
-        Kind::List(list)
+    } else if let Ok(value) = object.cast_exact::<PyInt>() {
+        int(value)
+    } else if let Ok(value) = object.cast_exact::<PyFloat>() {
+        Kind::Float(value.value())
+    } else if let Ok(value) = object.cast_exact::<PyBool>() {
+        Kind::Bool(value.is_true())
     } else if object.is_none() {
         Kind::Null
-    } else if let Ok(value) = object.cast::<PyBool>() {
-        Kind::Bool(value.is_true())
-    } else if let Ok(value) = object.cast::<PyInt>() {
-        value.extract().map_or(Kind::BigInt(value), Kind::Int)
+    } else if let Ok(dict) = object.cast::<PyDict>() {
+        Kind::Dict(dict)
+    } else if let Ok(list) = object.cast::<PyList>() {
+        Kind::List(list)
     } else if let Ok(tuple) = object.cast::<PyTuple>() {
         Kind::Tuple(tuple)
+    } else if let Ok(value) = object.cast::<PyInt>() {
+        int(value)
+    } else if let Ok(value) = object.cast::<PyFloat>() {
+        // The test for a subclass of float is slow, and therefore comes last.
+        Kind::Float(value.value())
     } else {
         Kind::Other
     }
+}
+
+#[inline]
+fn int<'o, 'py>(value: &'o Bound<'py, PyInt>) -> Kind<'o, 'py> {
+    value.extract().map_or(Kind::BigInt(value), Kind::Int)
+}
+
+/// Whether an object is an array, an object, or not a JSON type.
+fn is_container(object: &Bound<'_, PyAny>) -> bool {
+    matches!(kind(object), Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Other)
 }
 
 /// The decimal digits of an integer; `None` if it has more digits than Python's limit allows.
@@ -99,7 +115,9 @@ pub(crate) fn items<'py>(
             return Ok(copied);
         }
     }
-    let items = RefCell::new(Vec::new());
+    let mut room = Vec::new();
+    memory::require(room.try_reserve_exact(dict.len()));
+    let items = RefCell::new(room);
     dict.locked_for_each(|key, value| push(&mut items.borrow_mut(), (key, value)))?;
     Ok(items.into_inner())
 }
@@ -131,19 +149,73 @@ pub(crate) trait Target: Sink<Error = Error> {
 /// How many times in a row `default=` is called, as long as its results are not JSON types.
 const MAX_DEFAULTS: usize = 128;
 
-/// The function that the caller passed as `default=`.
-pub(crate) struct Conversions<'py>(Bound<'py, PyAny>);
+/// The function that the caller passed as `default=`, and its results that are not read yet.
+pub(crate) struct Conversions<'py> {
+    default: Bound<'py, PyAny>,
+    /// What [`Conversions::scalar`] has converted, in the order of the value.
+    converted: RefCell<VecDeque<(Bound<'py, PyAny>, Converted<'py>)>>,
+    /// The class of the last object that was not a column of Arrow.
+    no_column: RefCell<Option<Bound<'py, PyType>>>,
+}
 
 impl<'py> Conversions<'py> {
     pub(crate) fn new(default: &Bound<'py, PyAny>) -> Self {
-        Self(default.clone())
+        Self {
+            default: default.clone(),
+            converted: RefCell::default(),
+            no_column: RefCell::default(),
+        }
+    }
+
+    /// Converts an object that is not a JSON type to a scalar; `None` if [`emit`] has to read it. [`emit`] must
+    /// then read the value from its beginning; it does not call `default=` again for the same objects.
+    pub(super) fn scalar(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.may_be_column(object)? {
+            return Ok(None);
+        }
+        let converted = self.convert(object)?;
+        let scalar = match &converted {
+            Converted::To(result) if !is_container(result) => Some(result.clone()),
+            _ => None,
+        };
+        let mut before = self.converted.borrow_mut();
+        memory::require(before.try_reserve(1));
+        before.push_back((object.clone(), converted));
+        Ok(scalar)
+    }
+
+    /// Converts an object; with the result of [`Conversions::scalar`], if that came so far.
+    fn next(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
+        let before = self.converted.borrow_mut().pop_front();
+        match before {
+            None => self.convert(object),
+            Some((same, converted)) if same.is(object) => Ok(converted),
+            Some(_) => Err(changed()),
+        }
+    }
+
+    /// Checks that all results of [`Conversions::scalar`] are in the value that [`emit`] has read.
+    fn check(&self) -> PyResult<()> {
+        if self.converted.borrow().is_empty() { Ok(()) } else { Err(changed()) }
+    }
+
+    fn may_be_column(&self, object: &Bound<'py, PyAny>) -> PyResult<bool> {
+        let class = object.get_type();
+        if self.no_column.borrow().as_ref().is_some_and(|last| last.is(&class)) {
+            return Ok(false);
+        }
+        let is_column = unchecked(|| is_column(object))?;
+        if !is_column {
+            drop(self.no_column.replace(Some(class)));
+        }
+        Ok(is_column)
     }
 
     /// Converts an object that is not a JSON type with `default=`.
     fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
         let mut object = object.clone();
         for _ in 0..MAX_DEFAULTS {
-            let result = unchecked(|| self.0.call1((&object,)))?;
+            let result = unchecked(|| self.default.call1((&object,)))?;
             if result.is(object.py().NotImplemented()) {
                 return Ok(Converted::Refused(object));
             }
@@ -154,6 +226,11 @@ impl<'py> Conversions<'py> {
         }
         Ok(Converted::Endless)
     }
+}
+
+#[cold]
+fn changed() -> PyErr {
+    PyRuntimeError::new_err("default= changed the value while it was written")
 }
 
 /// The result of converting an object with `default=`.
@@ -171,7 +248,8 @@ pub(crate) fn emit<'py>(
     default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
-    Emitter { default, target }.emit(object)
+    Emitter { default, target }.emit(object)?;
+    default.map_or(Ok(()), |default| Ok(default.check()?))
 }
 
 struct Emitter<'a, 'py, T> {
@@ -228,13 +306,15 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
 
     #[cold]
     fn converted(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
+        let may_be_column =
+            self.default.map_or(Ok(true), |default| default.may_be_column(object))?;
         // A producer of columns may be written in Python.
-        if let Some(column) = unchecked(|| if_column(object))? {
+        if may_be_column && let Some(column) = unchecked(|| if_column(object))? {
             return Table::new(&column)?.emit(&mut Cells(&mut *self.target));
         }
         let mut refused = object.clone();
         if let Some(default) = self.default {
-            match default.convert(object)? {
+            match default.next(object)? {
                 Converted::To(object) => return self.emit(&object),
                 Converted::Endless => return Err(self.target.invalid(Invalid::Default)),
                 Converted::Refused(object) => refused = object,
@@ -308,7 +388,7 @@ fn options_for<'py>(
     default: Option<&Conversions<'py>>,
 ) -> PyResult<String> {
     let module = object.py().import("compactwire._types")?;
-    let used = default.map(|default| &default.0);
+    let used = default.map(|default| &default.default);
     module.call_method1("options_for", (object, used))?.extract()
 }
 

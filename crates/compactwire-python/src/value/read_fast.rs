@@ -179,6 +179,10 @@ impl Walk for BorrowedWalk<'_> {
         Err(Stop::Failed(NotPlain))
     }
 
+    fn expect_foreign(&self) -> Result<(), Stop<NotPlain>> {
+        Err(Stop::Failed(NotPlain))
+    }
+
     #[inline]
     fn length(&self, array: &Elements) -> usize {
         array.length

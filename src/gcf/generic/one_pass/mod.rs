@@ -43,6 +43,7 @@ pub(crate) fn write<W: Walk, M: Memory>(
         max_depth,
         expansion: 0,
         attached: Vec::new(),
+        is_pending: false,
         steps: Steps::default(),
     };
     writer.out.str(GENERIC);
@@ -91,6 +92,8 @@ struct Writer<'w, W: Walk, M> {
     expansion: u64,
     /// The attachments of all open rows: the column and the value of each.
     attached: Vec<(usize, W::Value)>,
+    /// Whether the row that is being written has attachments, which follow its cells.
+    is_pending: bool,
     steps: Steps,
 }
 
@@ -145,9 +148,18 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     /// The value, converted if it is foreign.
     fn converted(&mut self, value: &W::Value) -> Outcome<W, W::Value> {
         match self.walk.type_of(value) {
-            Type::Foreign => self.walk.convert(value),
+            Type::Foreign => self.convert(value),
             _ => Ok(value.clone()),
         }
+    }
+
+    /// Converts a foreign value. A cell is visited before the attachments of its row, even if these come
+    /// first in the value.
+    fn convert(&mut self, value: &W::Value) -> Outcome<W, W::Value> {
+        if W::CONVERTS_IN_ORDER && self.is_pending {
+            return Err(Stop::Unusual);
+        }
+        self.walk.convert(value)
     }
 
     /// Begins a line.
@@ -213,7 +225,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     fn member(&mut self, key: &W::Key, value: &W::Value, place: Place) -> Outcome<W, bool> {
         match self.walk.look(value)? {
             Found::Foreign => {
-                let value = self.walk.convert(value)?;
+                let value = self.convert(value)?;
                 return self.member(key, &value, place);
             }
             Found::Array(array) => {
@@ -254,7 +266,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     fn nested(&mut self, value: &W::Value, place: Place) -> Outcome<W> {
         match self.walk.look(value)? {
             Found::Foreign => {
-                let value = self.walk.convert(value)?;
+                let value = self.convert(value)?;
                 self.nested(&value, place)
             }
             Found::Array(array) => self.array(array, place),
@@ -367,7 +379,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     fn list_element(&mut self, value: &W::Value) -> Outcome<W> {
         match self.walk.look(value)? {
             Found::Foreign => {
-                let value = self.walk.convert(value)?;
+                let value = self.convert(value)?;
                 let found = self.walk.look(&value)?;
                 self.put(found)
             }

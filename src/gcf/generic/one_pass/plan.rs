@@ -221,15 +221,19 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     /// Stops if the types of a row's members contradict the plan. It is called before any row is written,
     /// because a later stop discards the rows.
     pub(super) fn probe(&mut self, plan: &Plan<W::Key>, row: &W::Value) -> Outcome<W> {
-        if self.walk.type_of(row) == Type::Foreign {
-            return Ok(());
-        }
-        let Found::Object(mut object) = self.walk.look(row)? else { return Err(Stop::Unusual) };
+        let mut object = match self.walk.look(row)? {
+            Found::Object(object) => object,
+            Found::Foreign => return self.walk.expect_foreign(),
+            _ => return Err(Stop::Unusual),
+        };
         let mut at = 0;
         while let Some((key, value)) = self.walk.next(&mut object) {
             at = self.find(plan, at, &key)?;
             let fits = match (self.walk.type_of(&value), &plan.columns[at].kind) {
-                (Type::Foreign, _) => true,
+                (Type::Foreign, _) => {
+                    self.walk.expect_foreign()?;
+                    true
+                }
                 (Type::Object, ColumnKind::Plain { certain }) => *certain,
                 (Type::Object, kind) => {
                     matches!(kind, ColumnKind::Flattened { .. } | ColumnKind::Inline { .. })

@@ -4,6 +4,7 @@ use super::plan::{ColumnKind, Field, Plan};
 use super::{Kind, Outcome, Place, Rows, Writer};
 use crate::gcf::generic::tree::is_sparse;
 use crate::gcf::syntax::string::{put_key, put_value};
+use crate::memory;
 use crate::text::output::{Mark, Memory};
 use crate::walk::{Found, Stop, Walk};
 
@@ -44,7 +45,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             match self.walk.look(&value)? {
                 Found::Object(object) => self.row(plan, object, index, start, place)?,
                 Found::Foreign => {
-                    let value = self.walk.convert(&value)?;
+                    let value = self.convert(&value)?;
                     match self.walk.look(&value)? {
                         Found::Object(object) => self.row(plan, object, index, start, place)?,
                         _ => return Err(Stop::Unusual),
@@ -123,7 +124,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         let end = column.end;
         match (found, &mut column.kind) {
             (Found::Foreign, _) => {
-                let value = self.walk.convert(value)?;
+                let value = self.convert(value)?;
                 return self.cell(plan, at, &value, index);
             }
             (Found::Object(object), ColumnKind::Flattened { fields, objects, expansion, .. }) => {
@@ -155,12 +156,12 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                     }
                     self.out.byte(b'}');
                 }
-                self.attached.push((at, value.clone()));
+                self.attach(at, value);
             }
             (Found::Object(_), ColumnKind::Plain { certain: true })
             | (Found::Array(_), ColumnKind::Plain { .. } | ColumnKind::Shared(_)) => {
                 self.out.byte(b'^');
-                self.attached.push((at, value.clone()));
+                self.attach(at, value);
             }
             (Found::Null, ColumnKind::Shared(_)) if index > 0 => self.out.byte(b'-'),
             (scalar, ColumnKind::Plain { .. } | ColumnKind::Scalars) => self.put(scalar)?,
@@ -168,6 +169,12 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         }
         self.out.byte(end);
         Ok(())
+    }
+
+    /// Remembers a value that is written below its row.
+    fn attach(&mut self, at: usize, value: &W::Value) {
+        memory::push(&mut self.attached, (at, value.clone()));
+        self.is_pending = true;
     }
 
     /// Writes the cells of a member that a row does not have.
@@ -226,7 +233,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     fn leaf(&mut self, inner: &[Field<W::Key>], value: &W::Value) -> Outcome<W, bool> {
         match self.walk.look(value)? {
             Found::Foreign => {
-                let value = self.walk.convert(value)?;
+                let value = self.convert(value)?;
                 self.leaf(inner, &value)
             }
             Found::Object(object) if !inner.is_empty() => self.leaves(inner, object),
@@ -248,6 +255,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         first: usize,
         place: Place,
     ) -> Outcome<W> {
+        self.is_pending = false;
         // An attachment is within the row, which is within the table.
         let place = Place { level: place.level + 2, ..place };
         for next in first..self.attached.len() {
