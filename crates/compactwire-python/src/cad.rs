@@ -129,7 +129,8 @@ const REST_SIZE: usize = 256;
 /// A document as a dict.
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {
     let count = document.nodes.len();
-    let mut builder = Objects::new(py, REST_SIZE + count.saturating_mul(NODE_SIZE));
+    let size = REST_SIZE + count.saturating_mul(NODE_SIZE);
+    let mut builder = Objects::with_names(py, size, vocabulary(py));
     // A node is two or three dicts. No Python code runs while they are built.
     let pause = CollectorPause::new(py, count.saturating_mul(2));
     let built = attached(|| core::emit_document(document, &mut builder));
@@ -484,7 +485,7 @@ fn check<'py>(
 fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
-    let mut objects = Objects::new(py, REST_SIZE);
+    let mut objects = Objects::with_names(py, REST_SIZE, vocabulary(py));
     attached(|| core::emit_hybrid(&document, &mut objects))???;
     Ok(objects.finish())
 }
@@ -722,7 +723,7 @@ fn rest<'py>(
     sections: &core::Sections,
     id: impl Fn(usize) -> u64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut objects = Objects::new(py, REST_SIZE);
+    let mut objects = Objects::with_names(py, REST_SIZE, vocabulary(py));
     core::emit_without_nodes(sections, id, &mut objects)?;
     Ok(objects.finish().cast_into::<PyDict>()?)
 }

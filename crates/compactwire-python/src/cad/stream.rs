@@ -1,6 +1,6 @@
 //! `iter_compact`.
 
-use super::{NODE_SIZE, dialect, rest};
+use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::interrupt::to_end;
@@ -233,7 +233,7 @@ impl CompactIterator {
 fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<Next<'py>>> {
     let Some(reader) = stream else { return Ok(None) };
     if let Some(node) = reader.node()? {
-        let mut objects = Objects::new(py, NODE_SIZE);
+        let mut objects = Objects::with_names(py, NODE_SIZE, vocabulary(py));
         cad::emit_node(&node, |node| reader.id(node), &mut objects)?;
         return Ok(Some(Next::Item(pair(py, "node", objects.finish())?)));
     }

@@ -4,6 +4,7 @@
 //! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
 //! values alike, because texts repeat in most documents. Only the operator `is` can tell the difference.
 
+use super::vocabulary::Vocabulary;
 use crate::errors::{Error, Result};
 use crate::make::{
     Hashed, ensure_memory, make_dict, make_dict_for, make_float, make_int, make_list, make_text,
@@ -48,6 +49,8 @@ enum Open<'py> {
 /// A hash table of short texts without collision lists: a text replaces the one in its slot.
 struct Texts<'py> {
     slots: Vec<Slot<'py>>,
+    /// Texts that exist already.
+    names: Option<&'static Vocabulary>,
 }
 
 /// All slots together are half as large as the nearest cache of a processor.
@@ -63,7 +66,7 @@ impl<'py> Texts<'py> {
     fn new(size: usize) -> Self {
         let mut slots = Vec::new();
         slots.resize_with((size / 32).next_power_of_two().clamp(16, MAX_TEXTS), Slot::default);
-        Self { slots }
+        Self { slots, names: None }
     }
 
     #[inline(always)]
@@ -82,7 +85,11 @@ impl<'py> Texts<'py> {
         {
             return Ok(object.clone());
         }
-        let object = make_text(py, text)?;
+        let known = self.names.and_then(|names| names.get(text.text));
+        let object = match known {
+            Some(known) => known.bind(py).clone(),
+            None => make_text(py, text)?,
+        };
         *slot = Slot { text: [low, high], object: Some(object.clone()) };
         Ok(object)
     }
@@ -99,6 +106,14 @@ impl<'py> Objects<'py> {
             keys: HashMap::new(),
             whole: true,
         }
+    }
+
+    /// A builder for a document of `size` bytes with the names of a format. Its readers, and constants in the
+    /// code of a user, find members by these objects without comparing texts.
+    pub(crate) fn with_names(py: Python<'py>, size: usize, names: &'static Vocabulary) -> Self {
+        let mut objects = Self::new(py, size);
+        objects.texts.names = Some(names);
+        objects
     }
 
     /// A builder for the rows of a document one by one: each row, and each member of an object of
