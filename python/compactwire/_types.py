@@ -16,9 +16,13 @@ from typing import Any
 # of their types can only exist if they are imported.
 
 
+# Made once, because a union of classes takes longer to create than to test.
+_MOMENTS = (datetime, time)
+
+
 def common(obj: Any) -> Any:
     """Return what to write in place of an object, or `NotImplemented`."""
-    if isinstance(obj, datetime | time):
+    if isinstance(obj, _MOMENTS):
         return _moment(obj)
     if isinstance(obj, date):
         return obj.isoformat()
@@ -64,14 +68,19 @@ def _is_common(obj: Any) -> bool:
 def _moment(moment: datetime | time) -> str | None:
     """ISO 8601, without zeros at the end of the fraction; UTC is `Z`."""
     text = moment.isoformat()
-    if text == "NaT":
-        return None
-    head, point, rest = text.partition(".")
-    if point:
-        digits = len(rest) - len(rest.lstrip("0123456789"))
-        fraction = rest[:digits].rstrip("0")
-        text = head + ("." + fraction if fraction else "") + rest[digits:]
-    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+    if "." in text:
+        text = _without_zeros(text)
+    if text.endswith("+00:00"):
+        return text[:-6] + "Z"
+    return None if text == "NaT" else text
+
+
+def _without_zeros(text: str) -> str:
+    """Drop the zeros at the end of the fraction of a time, before its offset."""
+    head, _, rest = text.partition(".")
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    fraction = rest[:digits].rstrip("0")
+    return head + ("." + fraction if fraction else "") + rest[digits:]
 
 
 def _uuid(obj: Any, uuid: Any) -> Any:
