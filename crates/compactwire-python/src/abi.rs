@@ -3,6 +3,9 @@
 //! A wheel for one version of CPython reads and writes the memory of objects. A wheel for the stable ABI
 //! (the features `abi3` and `abi3t`) runs on later versions, too, and calls functions instead. Everything
 //! else in this crate is the same for both.
+//!
+//! On Windows, both link the functions that PyO3 declares and no others: it names the DLL of each, so that no
+//! import library is needed. A function that is declared here would be an undefined symbol.
 
 #[cfg(not(Py_LIMITED_API))]
 pub(crate) use of_one_version::*;
@@ -168,7 +171,7 @@ mod of_one_version {
     /// # Safety
     /// The thread is attached to the interpreter.
     #[inline]
-    #[cfg(not(Py_3_14))]
+    #[cfg(not(any(Py_3_14, windows)))]
     pub(crate) unsafe fn dict(entries: ffi::Py_ssize_t) -> *mut PyObject {
         unsafe extern "C" {
             /// Python 3.11 to 3.13 export this undocumented function.
@@ -178,7 +181,7 @@ mod of_one_version {
         unsafe { _PyDict_NewPresized(entries) }
     }
 
-    #[cfg(Py_3_14)]
+    #[cfg(any(Py_3_14, windows))]
     pub(crate) use super::growing_dict as dict;
 
     /// Sets the value of a key whose hash is known; -1 and an exception without memory.
@@ -186,7 +189,7 @@ mod of_one_version {
     /// # Safety
     /// The thread is attached to the interpreter; the first object is a dict, and the hash is that of the key.
     #[inline]
-    #[cfg(not(Py_3_14))]
+    #[cfg(not(any(Py_3_14, windows)))]
     pub(crate) unsafe fn set_known(
         dict: *mut PyObject,
         key: *mut PyObject,
@@ -206,7 +209,7 @@ mod of_one_version {
         unsafe { _PyDict_SetItem_KnownHash(dict, key, value, hash) }
     }
 
-    #[cfg(Py_3_14)]
+    #[cfg(any(Py_3_14, windows))]
     pub(crate) use super::set_hashed as set_known;
 }
 
@@ -297,7 +300,7 @@ mod stable {
     }
 }
 
-/// `resize` where Python does not export its function.
+/// `resize` where its function is not exported, or cannot be linked.
 #[cfg(any(windows, Py_LIMITED_API))]
 pub(crate) unsafe fn resize_by_copy(
     bytes: &mut *mut pyo3::ffi::PyObject,
@@ -317,16 +320,16 @@ pub(crate) unsafe fn resize_by_copy(
     }
 }
 
-/// `dict` where Python does not export a function that sets the capacity: the dict grows.
-#[cfg(any(Py_3_14, Py_LIMITED_API))]
+/// `dict` where the function that sets the capacity is not exported, or cannot be linked: the dict grows.
+#[cfg(any(Py_3_14, windows, Py_LIMITED_API))]
 #[inline]
 pub(crate) unsafe fn growing_dict(_: pyo3::ffi::Py_ssize_t) -> *mut pyo3::ffi::PyObject {
     // SAFETY: the caller is attached to the interpreter.
     unsafe { pyo3::ffi::PyDict_New() }
 }
 
-/// `set_known` where Python does not export a function that takes the hash: a `str` keeps its own.
-#[cfg(any(Py_3_14, Py_LIMITED_API))]
+/// `set_known` where the function that takes the hash is not exported, or cannot be linked: a `str` keeps its own.
+#[cfg(any(Py_3_14, windows, Py_LIMITED_API))]
 #[inline]
 pub(crate) unsafe fn set_hashed(
     dict: *mut pyo3::ffi::PyObject,
