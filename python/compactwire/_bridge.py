@@ -5,11 +5,10 @@ Source: wire codecs, "Bridge".
 
 from __future__ import annotations
 
-import reprlib
 from collections import namedtuple
 
 from ._core.graph import Components, Edge, Payload, Symbol
-from ._texts import check_texts
+from ._texts import check_texts, shown
 from .errors import OptionError
 
 # For type checkers only: importing `typing` takes milliseconds.
@@ -58,7 +57,7 @@ def from_context_block(
     Source: wire codecs, "Bridge".
     """
     if on_store_error not in ("raise", "skip"):
-        message = f"on_store_error must be 'raise' or 'skip', not {reprlib.repr(on_store_error)}"
+        message = f"on_store_error must be 'raise' or 'skip', not {shown(on_store_error)}"
         raise OptionError(message, option="on_store_error")
     if not (store is None or hasattr(store, "edges_from")):
         raise TypeError(f"store must have a method edges_from, not be a {type(store).__name__}")

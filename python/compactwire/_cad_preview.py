@@ -5,8 +5,6 @@ The extra ``notebook`` installs both. They are imported on the first call.
 
 from __future__ import annotations
 
-import reprlib
-
 from . import _core
 from ._cad_bounds import (
     MAX_COPIES,
@@ -21,7 +19,7 @@ from ._cad_bounds import (
     without_specks,
     xyz,
 )
-from ._texts import check_path, check_type
+from ._texts import check_path, check_type, real, shown
 from .errors import CompactWireError, OptionError
 
 TYPE_CHECKING = False
@@ -99,13 +97,15 @@ def preview(
         is created. The message names the node.
     """
     if kind not in ("png", "svg"):
-        raise OptionError(f"kind must be 'png' or 'svg', not {reprlib.repr(kind)}", option="kind")
+        raise OptionError(f"kind must be 'png' or 'svg', not {shown(kind)}", option="kind")
     check_type("width", width, int)
     check_type("height", height, int)
     if not (width > 0 and height > 0 and width * height <= _MAX_PIXELS):
         raise CompactWireError(
-            f"width and height: {width} x {height} pixels; expected 1 to {_MAX_PIXELS} in all"
+            f"width and height: {shown(width)} x {shown(height)} pixels; expected 1 to"
+            f" {_MAX_PIXELS} in all"
         )
+    azimuth, elevation = real("azimuth", azimuth), real("elevation", elevation)
     if not (abs(azimuth) <= MAX_REACH and abs(elevation) <= MAX_REACH):
         raise CompactWireError("azimuth and elevation: expected degrees from -1e9 to 1e9")
     if not isinstance(document, dict):

@@ -6,9 +6,9 @@ Source: CAD IR "For AI Models (MCP)".
 from __future__ import annotations
 
 import itertools
-import reprlib
 
 from . import _core
+from ._texts import shown
 from .errors import CompactParseError, DocumentError, OptionError
 
 TYPE_CHECKING = False
@@ -100,9 +100,7 @@ def create_cad_compact(
     if not isinstance(compact, str):
         raise TypeError(f"compact must be a str, not {type(compact).__name__}")
     if format not in ("json", "hybrid", "summary", "vcad"):
-        message = (
-            f"format must be 'json', 'hybrid', 'summary' or 'vcad', not {reprlib.repr(format)}"
-        )
+        message = f"format must be 'json', 'hybrid', 'summary' or 'vcad', not {shown(format)}"
         raise OptionError(message, option="format")
     try:
         document = _core.cad.from_compact(compact, dialect)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 
 from .errors import OptionError, UnsupportedValue
 
@@ -22,7 +23,19 @@ def check_positive(name: str, value: Any) -> None:
     """Raise `TypeError` for no int, which True is not here, and `OptionError` for one below 1."""
     check_type(name, value, int)
     if value < 1:
-        raise OptionError(f"{name} must be 1 or more, not {value}", option=name)
+        raise OptionError(f"{name} must be 1 or more, not {shown(value)}", option=name)
+
+
+def real(name: str, value: Any) -> float:
+    """A number as a float, infinite beyond its range; `TypeError` for an argument that is none."""
+    from numbers import Real
+
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 def check_path(path: object) -> None:
@@ -57,6 +70,14 @@ def check_texts(**fields: object) -> None:
 def surrogate(error: UnicodeEncodeError) -> str:
     """A description of the lone surrogate, with its position."""
     return f"lone surrogate at position {error.start} cannot be encoded as UTF-8"
+
+
+def shown(value: object) -> str:
+    """`reprlib.repr`, also of an int with more digits than Python prints."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def one_line(text: str) -> str:

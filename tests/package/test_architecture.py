@@ -73,7 +73,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_cad_bounds", "_core", "_texts", "errors"},
     "_cad_bounds": {"errors"},
-    "_cad_tool": {"_core", "errors"},
+    "_cad_tool": {"_core", "_texts", "errors"},
     "arrow": {"_core.arrow"},
     "claims": {"_core.claims"},
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
@@ -144,13 +144,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
             *("samples", "sources", "summary", "tokens", "turns"),
         )
     },
-    "analysis.advice": {"errors"}
+    "analysis.advice": {"_texts", "errors"}
     | {
         f"analysis.{name}"
         for name in ("candidates", "comparison", "extra", "progress", "timing", "tokens")
     },
     "analysis.candidates": {""},
-    "analysis.comparison": {"", "errors"}
+    "analysis.comparison": {"", "_texts", "errors"}
     | {
         f"analysis.{name}"
         for name in (
@@ -163,7 +163,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "analysis.figure": {"_texts", "analysis.extra", "analysis.timing", "errors"},
     "analysis.measured": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
     "analysis.progress": set(),
-    "analysis.rows": {"", "errors"}
+    "analysis.rows": {"", "_texts", "errors"}
     | {
         f"analysis.{name}"
         for name in ("candidates", "comparison", "corpus", "extra", "measured", "sources", "tokens")

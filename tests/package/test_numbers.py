@@ -5,14 +5,20 @@ and a count beyond 64 bits raise an error of ours.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import compactwire as cw
-from compactwire import cad, gcf, wire
+from compactwire import analysis, arrow, cad, gcf, turns, wire
+from tests.columns.producer import Column
 
+# More digits than Python prints.
+MANY_DIGITS = 10**5000
 HUGE = [2**31, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30]
 
 TEXT = 'GCF profile=generic\n## [2]{a,b=x,"c>d"}\n1|2\n3|4\n'
@@ -94,11 +100,11 @@ COUNTS: dict[str, Call] = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_may_be_any_large_number(name: str) -> None:
     expected = repr(LIMITS[name](2**20))
-    for limit in HUGE:
+    for limit in (*HUGE, MANY_DIGITS):
         assert repr(LIMITS[name](limit)) == expected, limit
 
 
-@pytest.mark.parametrize("limit", [-1, -(2**63), -(10**30)])
+@pytest.mark.parametrize("limit", [-1, -(2**63), -(10**30), pytest.param(-MANY_DIGITS, id="long")])
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_negative_limit_is_a_value_error(name: str, limit: int) -> None:
     with pytest.raises(ValueError, match="0 or more"):
@@ -107,7 +113,7 @@ def test_a_negative_limit_is_a_value_error(name: str, limit: int) -> None:
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_a_count_beyond_64_bits_is_an_encode_error(name: str) -> None:
-    for count in (2**63, 2**64 - 1, 2**64, 10**30):
+    for count in (2**63, 2**64 - 1, 2**64, 10**30, MANY_DIGITS):
         with pytest.raises(cw.EncodeError):
             COUNTS[name](count)
 
@@ -137,3 +143,49 @@ def test_an_interval_that_is_not_positive_is_the_default(count: int) -> None:
 @pytest.mark.parametrize("count", HUGE)
 def test_an_interval_may_be_any_large_number(count: int) -> None:
     assert produced(count) == produced(1000)
+
+
+@pytest.mark.parametrize("number", ["NaN", "sNaN", "Infinity", "-1"])
+def test_a_decimal_out_of_range_is_an_option_error(number: str) -> None:
+    with pytest.raises(cw.OptionError, match="min_saving"):
+        cw.shrink("[1, 2]", min_saving=Decimal(number))  # type: ignore[arg-type]
+
+
+def test_a_fraction_beyond_the_doubles_is_an_option_error() -> None:
+    with pytest.raises(cw.OptionError, match="min_saving"):
+        cw.shrink("[1, 2]", min_saving=Fraction(10**400))  # type: ignore[arg-type]
+
+
+def test_a_signaling_nan_is_a_nan() -> None:
+    symbol = gcf.Symbol("a", "type", Decimal("sNaN"))  # type: ignore[arg-type]
+    assert math.isnan(symbol.score)
+
+
+OPTIONS: dict[str, Call] = {
+    "protocol": lambda n: cw.encode("a", protocol=n),
+    "msgpack_version": lambda n: cw.encode("a", msgpack_version=n),
+    "tokenizer": lambda n: cw.shrink("[1, 2]", tokenizer=lambda _: n),
+    "max_sessions": lambda n: turns.MemorySessionStore(max_sessions=n),
+    "threads": lambda n: arrow.count_tokens(Column(["a"]), threads=n),
+    "format": lambda n: cad.create_cad_compact("", format=n),
+    "kind": lambda n: cad.preview({}, kind=n),
+    "width": lambda n: cad.preview({}, width=n),
+    "seconds": lambda n: analysis.compare(1, seconds=n),
+    "price": lambda n: analysis.compare(1, price=n, tokenizer=len),
+    "token_fraction": lambda n: analysis.measure([1], token_fraction=n),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_of_more_digits_than_python_prints_is_an_error_of_ours(name: str) -> None:
+    with pytest.raises(cw.CompactWireError, match=name):
+        OPTIONS[name](-MANY_DIGITS)
+
+
+@pytest.mark.parametrize("name", ["azimuth", "elevation"])
+@pytest.mark.parametrize("number", [Fraction(10**400), -(10**400), math.nan, -math.inf])
+def test_a_direction_out_of_range_is_an_error_of_ours(name: str, number: Any) -> None:
+    with pytest.raises(cw.CompactWireError, match="expected degrees"):
+        cad.preview({}, **{name: number})
+    with pytest.raises(TypeError, match=f"{name} must be a number, not Decimal"):
+        cad.preview({}, **{name: Decimal("sNaN")})

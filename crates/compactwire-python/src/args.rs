@@ -4,14 +4,18 @@ use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
 };
 use crate::make::{ensure_memory, make_size, push};
+use crate::value::read::digits;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{self, Choice, Format, Layout, Protocol, Wire};
-use compactwire::excerpt::excerpt;
+use compactwire::excerpt::{EXCERPT_CHARS, excerpt};
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError};
+use pyo3::exceptions::{
+    PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError, PyValueError,
+};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString, PyType,
 };
@@ -391,13 +395,33 @@ fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
 
 const NOT_UTF8: &str = "the text cannot be encoded as UTF-8";
 
-/// A number, for `#[pyo3(from_py_with = args::real)]`. An int beyond the range of doubles becomes infinity,
+/// A number, for `#[pyo3(from_py_with = args::real)]`. One beyond the range of doubles becomes infinity,
 /// so that the caller's range check rejects it with an error that names the option and its range.
 pub(super) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    value.extract().or_else(|error: PyErr| {
-        let is_large = error.is_instance_of::<PyOverflowError>(value.py());
-        if is_large { Ok(f64::INFINITY) } else { Err(error) }
-    })
+    Ok(double(value)?.unwrap_or(f64::INFINITY))
+}
+
+/// A number as a double; `None` for an int or a fraction beyond their range. The signaling NaN of `Decimal`,
+/// which Python does not convert, is a NaN.
+pub(super) fn double(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    let py = value.py();
+    match value.extract::<f64>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(None),
+        Err(error) if error.is_instance_of::<PyValueError>(py) => {
+            if is_signaling_nan(value)? {
+                Ok(Some(f64::NAN))
+            } else {
+                Err(error)
+            }
+        }
+        number => number.map(Some),
+    }
+}
+
+fn is_signaling_nan(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let decimal = CLASS.import(value.py(), "decimal", "Decimal")?;
+    Ok(value.is_instance(decimal)? && value.call_method0("is_snan")?.is_truthy()?)
 }
 
 /// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. A text with a lone surrogate becomes
@@ -486,7 +510,7 @@ pub(super) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u6
         return Err(PyTypeError::new_err(message));
     }
     value.extract().map_err(|_| {
-        let message = format!("it must return an int from 0 to 2^64 - 1, not {value}");
+        let message = format!("it must return an int from 0 to 2^64 - 1, not {}", shown(value));
         invalid_field(value.py(), option, &message)
     })
 }
@@ -581,11 +605,19 @@ macro_rules! sizes {
 
 sizes! { limit max_expansion max_line max_row_size max_size min_tokens size }
 
+/// An int for a message. PyO3's `Display` would run a subclass's `__str__`, and report an int with more digits than
+/// Python prints on standard error.
+pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
+    match value.cast::<PyInt>().map(digits) {
+        Ok(Ok(Some(digits))) if digits.len() <= EXCERPT_CHARS => digits,
+        Ok(_) => "an int of many digits".to_owned(),
+        Err(_) => class_name(&value.get_type()),
+    }
+}
+
 fn size(value: &Bound<'_, PyAny>, option: &str) -> PyResult<usize> {
-    let negative = || {
-        let found = excerpt(&value.str().map_or_else(|_| String::new(), |text| text.to_string()));
-        invalid_option(option, &format!("{option} must be 0 or more, not {found}"))
-    };
+    let negative =
+        || invalid_option(option, &format!("{option} must be 0 or more, not {}", shown(value)));
     match integer(value) {
         Ok(size) if size < 0 => Err(negative()),
         Ok(size) => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
@@ -602,7 +634,10 @@ pub(super) fn protocol(value: &Bound<'_, PyInt>) -> PyResult<Protocol> {
     match value.extract::<i64>() {
         Ok(2) => Ok(Protocol::V2),
         Ok(4) => Ok(Protocol::V4),
-        _ => Err(invalid_option("protocol", &format!("protocol must be 2 or 4, not {value}"))),
+        _ => {
+            let message = format!("protocol must be 2 or 4, not {}", shown(value));
+            Err(invalid_option("protocol", &message))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>. This file alone
 //! touches capsules.
 
-use crate::args::{self, Input, class_name, one_of, sizes, utf8_if_whole};
+use crate::args::{self, Input, class_name, one_of, shown, sizes, utf8_if_whole};
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Result, invalid_column, invalid_option};
 use crate::gcf::limits;
@@ -296,7 +296,10 @@ fn count(threads: &Bound<'_, PyAny>) -> PyResult<usize> {
         Ok(threads) if threads > 0 => Ok(threads),
         Err(error) if !error.is_instance_of::<PyOverflowError>(threads.py()) => Err(error),
         Err(_) if threads.gt(0)? => Ok(usize::MAX),
-        _ => Err(invalid_option("threads", &format!("threads must be 1 or more, not {threads}"))),
+        _ => {
+            let message = format!("threads must be 1 or more, not {}", shown(threads));
+            Err(invalid_option("threads", &message))
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from .._texts import real, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Reader
 from .comparison import compare
@@ -141,9 +141,9 @@ def recommend(
     """
     if purpose not in get_args(Purpose):
         known = ", ".join(get_args(Purpose))
-        message = f"unknown purpose {reprlib.repr(purpose)}; expected one of {known}"
+        message = f"unknown purpose {shown(purpose)}; expected one of {known}"
         raise OptionError(message, option="purpose")
-    if purpose == "latency" and not seconds > 0:
+    if purpose == "latency" and not real("seconds", seconds) > 0:
         message = "purpose 'latency' needs times: seconds must be more than 0"
         raise OptionError(message, option="seconds")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)

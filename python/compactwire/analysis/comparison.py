@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from compactwire import Response, gcf
 
+from .._texts import real, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Kind, candidates, kind_of, prepared
 from .corpus import Corpus
@@ -119,6 +119,7 @@ def compare(
     0     dsl    model     27      12        True
     1  base85  program     45      31        True
     """
+    seconds = real("seconds", seconds)
     if not seconds >= 0:  # Also true for NaN.
         raise OptionError(f"seconds must be 0 or more, not {seconds}", option="seconds")
     pandas = need("pandas", "pandas")
@@ -143,8 +144,7 @@ def compare(
 
 def checked_price(price: float) -> float:
     """Return the price of a million tokens, which is 0 or more."""
-    if isinstance(price, bool) or not isinstance(price, int | float):
-        raise TypeError(f"price must be a number, not {type(price).__name__}")
+    price = real("price", price)
     if not 0 <= price < math.inf:
         raise OptionError(f"price must be 0 or more and finite, not {price}", option="price")
     return price
@@ -191,7 +191,7 @@ def listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
     names = [item.name if isinstance(item, Candidate) else item for item in listed]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"duplicate format {reprlib.repr(name)}", option="formats")
+            raise OptionError(f"duplicate format {shown(name)}", option="formats")
     return listed
 
 
@@ -201,7 +201,7 @@ def check_known(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
     for item in wanted or []:
         if isinstance(item, str) and item not in known:
             message = (
-                f"unknown format {reprlib.repr(str(item))} for {' and '.join(sorted(kinds))};"
+                f"unknown format {shown(str(item))} for {' and '.join(sorted(kinds))};"
                 f" expected {', '.join(sorted(known))}, or your own Candidate"
             )
             raise OptionError(message, option="formats")

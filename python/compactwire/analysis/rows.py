@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from compactwire import Response, arrow
 
+from .._texts import real
 from ..errors import OptionError
 from .candidates import JSON, PRETTY, PROTOCOL, Candidate, Kind, candidates
 from .comparison import check_known, listed
@@ -80,9 +81,7 @@ def measure(
     >>> table.select(["row", "format", "bytes", "json_bytes", "tokens", "round_trip"]).to_pylist()
     [{'row': 0, 'format': 'dsl', 'bytes': 27, 'json_bytes': 66, 'tokens': 12, 'round_trip': True}]
     """
-    if isinstance(token_fraction, bool) or not isinstance(token_fraction, int | float):
-        found = type(token_fraction).__name__
-        raise TypeError(f"token_fraction must be a number, not {found}")
+    token_fraction = real("token_fraction", token_fraction)
     if not 0 <= token_fraction <= 1:
         message = f"token_fraction must be from 0 to 1, not {token_fraction}"
         raise OptionError(message, option="token_fraction")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from .._texts import check_positive
+from .._texts import check_positive, shown
 from ..errors import CompactWireError, OptionError
 from .extra import need
 from .sources import Reading, Rows, rows_of, to_batch
@@ -71,7 +71,7 @@ def sample(
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an int, not {type(seed).__name__}")
     if not 0 <= seed < _SEEDS:
-        raise OptionError(f"seed must be from 0 to 2^64 - 1, not {seed}", option="seed")
+        raise OptionError(f"seed must be from 0 to 2^64 - 1, not {shown(seed)}", option="seed")
     prefix = seed.to_bytes(8, "big")
     found: dict[bytes, str] = {}
     for rows in rows_of(source, Reading(column)):

@@ -10,7 +10,6 @@ import contextlib
 import glob
 import io
 import os
-import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -21,7 +20,7 @@ from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
 from .._frames import check as check_frame
-from .._texts import check_positive, check_texts, one_line
+from .._texts import check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
 from .corpus import (
@@ -74,7 +73,7 @@ class Reading:
     def __post_init__(self) -> None:
         if self.kind not in get_args(RowKind):
             known = ", ".join(get_args(RowKind))
-            message = f"unknown kind {reprlib.repr(self.kind)}; expected one of {known}"
+            message = f"unknown kind {shown(self.kind)}; expected one of {known}"
             raise OptionError(message, option="kind")
         for name in ("rows", "max_row"):
             check_positive(name, getattr(self, name))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .._core import Session
-from .._texts import check_positive
+from .._texts import check_positive, real
 from ..errors import InvalidFormat, OptionError
 from ..savings import Saving
 from ._header import CODING
@@ -63,8 +63,7 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("max_sessions", "max_size", "max_memory"):
             check_positive(name, getattr(self, name))
-        if not isinstance(self.idle_s, int | float) or isinstance(self.idle_s, bool):
-            raise TypeError(f"idle_s must be a float, not {type(self.idle_s).__name__}")
+        object.__setattr__(self, "idle_s", real("idle_s", self.idle_s))
         if not self.idle_s > 0:
             raise OptionError("idle_s must be more than 0", option="idle_s")
         if self.on_saving is not None and not callable(self.on_saving):

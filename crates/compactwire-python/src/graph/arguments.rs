@@ -5,10 +5,9 @@ use crate::args::class_name;
 use crate::errors::unsupported;
 use compactwire::gcf::Code;
 use compactwire::gcf::graph::{self, Dangling, EncodeOptions};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
-use pyo3::intern;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString};
+use pyo3::types::{PyBool, PyString};
 
 /// The string of a field; empty if it was not passed.
 pub(super) fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
@@ -50,14 +49,8 @@ pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<
         let found = class_name(&value.get_type());
         return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
     }
-    if let Ok(int) = value.cast::<PyInt>() {
-        return match int.call_method0(intern!(value.py(), "__float__")) {
-            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-                let message = "the number is too large for a double";
-                Err(unsupported(value.py(), Code::OutOfRange, field, message))
-            }
-            float => float?.extract(),
-        };
-    }
-    value.extract()
+    args::double(value)?.ok_or_else(|| {
+        let message = "the number is too large for a double";
+        unsupported(value.py(), Code::OutOfRange, field, message)
+    })
 }

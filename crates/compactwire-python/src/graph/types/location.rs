@@ -1,7 +1,7 @@
 //! The source location of a symbol, as a Python object.
 
 use super::Text;
-use crate::args::int64;
+use crate::args::{int64, shown};
 use crate::errors::invalid_field;
 use crate::graph::arguments::text_of;
 use crate::record::{Names, Record};
@@ -77,7 +77,7 @@ impl Location {
         let from_one = |value: &Bound<'_, PyAny>, field| match u64::try_from(int64(value, field)?) {
             Ok(number) if number > 0 => Ok(number),
             _ => {
-                let message = format!("the number must be 1 or more, not {value}");
+                let message = format!("the number must be 1 or more, not {}", shown(value));
                 Err(invalid_field(value.py(), field, &message))
             }
         };
