@@ -6,9 +6,11 @@ import ast
 import io
 import itertools
 import tempfile
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,13 @@ def row(encoder: gcf.StreamEncoder, value: Any) -> None:
 
 def keyed_delta(**rows: Any) -> gcf.KeyedDelta:
     return gcf.KeyedDelta(key="id", base_root="", new_root="", fields=["id", "when"], **rows)
+
+
+def out_of_order(change: Callable[[dict[str, int]], None]) -> OrderedDict[str, int]:
+    """An `OrderedDict` that a method of `dict` has changed."""
+    ordered = OrderedDict(a=1, b=2)
+    change(ordered)
+    return ordered
 
 
 # By the name of the function and a parameter: a call, and the path of the value.
@@ -158,6 +167,15 @@ VALUES: dict[str, tuple[Any, str]] = {
     "bytes": (b"x", "unsupported_type"),
     "timedelta": (timedelta(1), "unsupported_type"),
     "Decimal NaN": (Decimal("NaN"), "unsupported_type"),
+    "Decimal sNaN": (Decimal("sNaN"), "unsupported_type"),
+    "OrderedDict without a key of its order": (
+        out_of_order(lambda made: dict.__delitem__(made, "a")),
+        "unsupported_type",
+    ),
+    "OrderedDict with a key beside its order": (
+        out_of_order(lambda made: dict.__setitem__(made, "c", 3)),
+        "unsupported_type",
+    ),
     "NaN": (float("nan"), "not_finite"),
     "infinity": (float("-inf"), "not_finite"),
     "key": ({1: 2}, "unsupported_type"),
@@ -336,6 +354,7 @@ def test_a_lone_surrogate_in_a_field_is_the_same_class(call: Callable[[], object
         lambda: gcf.Payload(tokens_used=2**63),
         lambda: gcf.Symbol("a", "type", distance=-(2**64)),
         lambda: gcf.Symbol("a", "type", score=10**400),
+        lambda: gcf.Symbol("a", "type", score=Fraction(10**400)),  # type: ignore[arg-type]
         lambda: claims.estimate_tokens(2**63),
     ],
 )

@@ -2,7 +2,7 @@
 
 use crate::args::class_name;
 use crate::errors::{Error, Result};
-use crate::value::read::{ENDLESS_DEFAULT, Invalid, Target, class_message};
+use crate::value::read::{ENDLESS_DEFAULT, Invalid, ORDER, Target, class_message};
 use compactwire::gcf::{Builder, Code, out_of_range_message};
 use compactwire::walk::Sink;
 
@@ -69,6 +69,7 @@ impl Target for TreeTarget<'_, '_> {
                 let message = format!("keys must be str, not {}", class_name(&class));
                 tree.container_error(Code::UnsupportedType, message)
             }
+            Invalid::Order => tree.error(Code::UnsupportedType, ORDER.to_owned()),
             Invalid::Digits => {
                 tree.error(Code::OutOfRange, out_of_range_message("with thousands of digits"))
             }

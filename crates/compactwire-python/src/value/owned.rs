@@ -66,7 +66,10 @@ impl<'py> Walk for OwnedWalk<'_, 'py> {
             Kind::String(text) => Found::Text(utf8(text)?),
             Kind::List(list) => Found::Array(tuple_of(list).map_err(Stop::Failed)?),
             Kind::Tuple(tuple) => Found::Array(tuple.clone()),
-            Kind::Dict(dict) => Found::Object(items(dict).map_err(Stop::Failed)?.into_iter()),
+            Kind::Dict(dict) => {
+                let items = items(dict).map_err(Stop::Failed)?.ok_or(Stop::Unusual)?;
+                Found::Object(items.into_iter())
+            }
             Kind::Other => Found::Foreign,
         })
     }

@@ -19,7 +19,7 @@ use compactwire::json;
 use compactwire::memory::{self, Meter};
 use compactwire::value::{Builder, Value};
 use compactwire::walk::{Shape, Sink, Source};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -100,26 +100,46 @@ pub(crate) fn ordered_dict(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     CLASS.import(py, "collections", "OrderedDict")
 }
 
-/// The items of a dict, copied; those of an `OrderedDict` in its own order.
-pub(crate) fn items<'py>(
-    dict: &Bound<'py, PyDict>,
-) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+/// The members of a dict, copied.
+pub(crate) type Members<'py> = Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+
+/// The items of a dict, copied; those of an `OrderedDict` in its own order, or `None` if this order has other keys
+/// than the dict.
+pub(crate) fn items<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Option<Members<'py>>> {
     if !dict.is_exact_instance_of::<PyDict>() {
         let ordered = ordered_dict(dict.py())?;
         if dict.is_instance(ordered)? {
-            let items = ordered.call_method1("items", (dict,))?;
-            let mut copied = Vec::new();
-            for item in items.try_iter()? {
-                push(&mut copied, item?.extract()?)?;
-            }
-            return Ok(copied);
+            return ordered_items(ordered, dict);
         }
     }
     let mut room = Vec::new();
     memory::require(room.try_reserve_exact(dict.len()));
     let items = RefCell::new(room);
     dict.locked_for_each(|key, value| push(&mut items.borrow_mut(), (key, value)))?;
-    Ok(items.into_inner())
+    Ok(Some(items.into_inner()))
+}
+
+/// The items of an `OrderedDict`. Methods of `dict` that were called for it have changed only one of its two lists
+/// of keys.
+fn ordered_items<'py>(
+    ordered: &Bound<'py, PyType>,
+    dict: &Bound<'py, PyDict>,
+) -> PyResult<Option<Members<'py>>> {
+    let py = dict.py();
+    let mut copied = Vec::new();
+    for item in ordered.call_method1(intern!(py, "items"), (dict,))?.try_iter()? {
+        match item {
+            Ok(item) => push(&mut copied, item.extract()?)?,
+            // An error without a traceback is not that of a key's `__eq__`.
+            Err(error)
+                if error.is_instance_of::<PyKeyError>(py) && error.traceback(py).is_none() =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((copied.len() == dict.len()).then_some(copied))
 }
 
 /// An object that a [`Target`] cannot receive.
@@ -128,6 +148,8 @@ pub(crate) enum Invalid<'o, 'py> {
     Surrogate(String),
     /// A key with a lone surrogate, which the message locates.
     KeySurrogate(String),
+    /// An `OrderedDict` whose order has other keys than the dict.
+    Order,
     /// A key that is not a `str`.
     Key(Bound<'py, PyType>),
     /// An integer of more digits than Python converts.
@@ -282,8 +304,9 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
     }
 
     fn members(&mut self, dict: &Bound<'py, PyDict>) -> Result<()> {
+        let Some(items) = items(dict)? else { return Err(self.target.invalid(Invalid::Order)) };
         self.target.begin_object()?;
-        for (key, value) in items(dict)? {
+        for (key, value) in items {
             let Ok(name) = key.cast::<PyString>() else {
                 return Err(self.target.invalid(Invalid::Key(key.get_type())));
             };
@@ -599,6 +622,7 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
                 let message = format!("keys must be str, not {}", class_name(&class));
                 (self.invalid)(Code::UnsupportedType, &self.path(false), &message)
             }
+            Invalid::Order => self.fail(Code::UnsupportedType, ORDER),
             Invalid::Digits => {
                 let limit = json::Limits::default().max_digits;
                 self.fail(Code::OutOfRange, &format!("the integer has more than {limit} digits"))
@@ -612,6 +636,9 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
         }
     }
 }
+
+/// The message for an `OrderedDict` whose order has other keys than the dict.
+pub(crate) const ORDER: &str = "the OrderedDict was changed by a method of dict, and its order has other keys; pass a copy of it as a dict";
 
 /// The message for `default=` that is called again and again.
 pub(crate) const ENDLESS_DEFAULT: &str = "default= keeps returning objects that are not JSON types";
