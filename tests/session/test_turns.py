@@ -470,6 +470,15 @@ def test_a_store_keeps_only_what_follows_the_kept_turn(store: SessionStore) -> N
     assert store.load("one") == third
 
 
+@pytest.mark.parametrize("number", [-1, -(2**63) - 1, 2**63])
+def test_a_store_keeps_no_number_that_no_turn_has(store: SessionStore, number: int) -> None:
+    saved = SavedSession(1, b"", "", b"")
+    with pytest.raises(cw.OptionError, match="after must be from 0 to"):
+        store.save("one", saved, after=number)
+    with pytest.raises(cw.OptionError, match=r"saved\.number must be from 0 to"):
+        store.save("one", saved._replace(number=number), after=0)
+
+
 def test_a_store_forgets_the_least_recently_used(tmp_path: Path) -> None:
     frames = cw.Session().encode_request(context="a")
     with SQLiteSessionStore(tmp_path / "store.db", max_sessions=2) as sqlite:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
-from .._texts import check_positive, check_texts, check_type
+from .._texts import check_positive, check_texts, check_type, real
 from ..errors import OptionError, TurnConflict
 from ._lock import TurnLock
 from ._sender import MAX_NUMBER, Turn
@@ -227,9 +227,12 @@ def _check(conversation: str, turn: Turn) -> None:
 def _check_saved(conversation: str, saved: SavedSession, after: int) -> None:
     check_texts(conversation=conversation)
     check_type("saved", saved, SavedSession)
-    check_type("after", after, int)
-    if after > MAX_NUMBER:
-        raise OptionError("after must be at most 2^63 - 1, as the numbers of turns", option="after")
+    for name, number in (("after", after), ("saved.number", saved.number)):
+        check_type(name, number, int)
+        if not 0 <= number <= MAX_NUMBER:
+            raise OptionError(
+                f"{name} must be from 0 to 2^63 - 1, as the numbers of turns", option=name
+            )
 
 
 def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
@@ -446,12 +449,7 @@ def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
     check_positive("max_sessions", max_sessions)
     if max_sessions > MAX_NUMBER:
         raise OptionError("max_sessions must be at most 2^63 - 1", option="max_sessions")
-    if not isinstance(idle_s, int | float) or isinstance(idle_s, bool):
-        raise TypeError(f"idle_s must be a float, not {type(idle_s).__name__}")
-    try:
-        seconds = float(idle_s)
-    except OverflowError:
-        raise OptionError("idle_s must be at most 1.8e308, or inf", option="idle_s") from None
+    seconds = real("idle_s", idle_s)
     if not seconds > 0:
         raise OptionError("idle_s must be more than 0", option="idle_s")
     return max_sessions, seconds
