@@ -34,6 +34,7 @@ __all__ = [
     "OptionError",
     "OutputTooLarge",
     "TurnConflict",
+    "TurnInProgress",
     "UnknownCodec",
     "UnknownReference",
     "UnsupportedValue",
@@ -268,6 +269,15 @@ class TurnConflict(CompactWireError):
     """The number of the turn."""
     last: int
     """The number of the last turn that was answered. The sender may go on with the next one."""
+
+
+class TurnInProgress(CompactWireError):
+    """Another process still answers a turn of the conversation; the turn can be delivered again."""
+
+    conversation: str
+    """The id of the conversation."""
+    number: int
+    """The number of the turn that waited."""
 
 
 class NestedTurn(CompactWireError):

@@ -193,7 +193,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns": {"turns._sender", "turns._stores"},
     "turns._lock": {"errors"},
     "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
-    "turns._stores": {"_core", "_databases", "_texts", "errors", "turns._lock", "turns._sender"},
+    "turns._lease": {"errors"},
+    "turns._stores": {
+        *("_core", "_databases", "_texts", "errors"),
+        *("turns._lease", "turns._lock", "turns._sender"),
+    },
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
     "http._client": {"_threads", "errors"}

@@ -16,7 +16,7 @@ import pytest
 import compactwire as cw
 import compactwire.errors
 from compactwire import cad, gcf, wire
-from compactwire.turns import MemorySessionStore, Turn
+from compactwire.turns import MemorySessionStore, SQLiteSessionStore, Turn
 from tests.strategies.packing import PACKERS, SMALL, SMALL_ID, base64_text, container, zstd
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ BINDING = ROOT / "crates" / "compactwire-python" / "src" / "errors.rs"
 # Base classes, which are not raised themselves.
 BASES = {"CompactWireError", "DecodeError"}
 # Raised by the registry and by stores of sessions, which are written in Python.
-PYTHON = {"DuplicateCodec", "NestedTurn", "TurnConflict", "UnknownCodec"}
+PYTHON = {"DuplicateCodec", "NestedTurn", "TurnConflict", "TurnInProgress", "UnknownCodec"}
 
 MESSAGE = b"\x94\x03\x00\x00\xa5hello"
 MAP = b"\x85\xa1v\x01\xa1s\xa2OK\xa1m\xa2C4\xa1t\x07\xa1r\xa5hello"
@@ -61,6 +61,12 @@ def late_turn() -> None:
     store = MemorySessionStore()
     for number in (2, 1):
         store.answer("", Turn(number, cw.Session().encode_request()), lambda request: "")
+
+
+def turn_in_progress() -> None:
+    with SQLiteSessionStore(":memory:", wait_s=0.01) as store:
+        store.lease("one", "another process")
+        store.answer("one", Turn(1, cw.Session().encode_request(context="a")), lambda request: "")
 
 
 def nested_turn() -> None:
@@ -202,6 +208,11 @@ REASONS: dict[str, Reason] = {
         late_turn,
         cw.TurnConflict,
         {"number": 1, "last": 2},
+    ),
+    "a turn of another process": (
+        turn_in_progress,
+        cw.TurnInProgress,
+        {"conversation": "one", "number": 1},
     ),
     "a turn in itself": (nested_turn, cw.NestedTurn, {"conversation": "one"}),
     "GCF text": (

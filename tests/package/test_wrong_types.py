@@ -93,6 +93,7 @@ def rows_measured() -> Any:
 # Required parameters: by name, or by function and name.
 SAMPLES: dict[str, Any] = {
     "after": lambda: 1,
+    "holder": str,
     "number": lambda: 1,
     "digest": bytes,
     "answer": str,

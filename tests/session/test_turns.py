@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import os
 import pickle
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -384,33 +386,199 @@ def test_a_restarted_server_goes_on(tmp_path: Path) -> None:
         assert server.seen == []
 
 
-def test_two_processes_answer_a_turn_once(tmp_path: Path) -> None:
-    # While the first store answers, the second one answers the same turn.
-    sender = Sender()
+WORKER = """
+import asyncio, os, sys, time
+from pathlib import Path
+from compactwire.turns import SQLiteSessionStore, Turn
+
+database, number, frames, mode, lease_s = sys.argv[1:]
+store = SQLiteSessionStore(database, lease_s=float(lease_s))
+print("ready", flush=True)
+sys.stdin.readline()
+
+def respond(request):
+    with open(database + ".log", "a") as log:
+        log.write(f"{number}\\n")
+    print("answering", flush=True)
+    if mode == "dies":
+        os._exit(1)
+    time.sleep(1)
+    return f"answer of {os.getpid()}"
+
+async def respond_async(request):
+    return await asyncio.to_thread(respond, request)
+
+turn = Turn(int(number), frames)
+if mode == "async":
+    answer = asyncio.run(store.answer_async("one", turn, respond_async))
+else:
+    answer = store.answer("one", turn, respond)
+print(answer)
+"""
+
+
+class Worker:
+    """A process that answers a turn of the conversation "one" when it is told to begin."""
+
+    def __init__(self, path: Path, turn: Turn, mode: str, lease_s: float = 30.0) -> None:
+        arguments = [path, str(turn.number), *frames_of(turn), mode, str(lease_s)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WORKER, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.line() == "ready"
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def begin(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def output(self) -> list[str]:
+        return self.process.communicate(timeout=60)[0].split("\n")[:-1]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("lease_s", [0.6, 30.0])
+def test_processes_answer_a_turn_once(tmp_path: Path, mode: str, lease_s: float) -> None:
+    # The short lease is extended while the function runs.
     path = tmp_path / "store.db"
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    workers = [Worker(path, turn, mode, lease_s) for _ in range(3)]
+    for worker in workers:
+        worker.begin()
+    outputs = [worker.output() for worker in workers]
+    assert sorted(map(len, outputs)) == [1, 1, 2]
+    assert len({output[-1] for output in outputs}) == 1
+    assert (tmp_path / "store.db.log").read_text() == "1\n"
+
+
+def test_a_turn_waits_for_the_turn_before_it_in_another_process(tmp_path: Path) -> None:
+    path, session = tmp_path / "store.db", cw.Session()
+    turns = [Turn(n, session.encode_request(context="a" * n)) for n in (1, 2)]
+    first, second = (Worker(path, turn, "sync") for turn in turns)
+    first.begin()
+    assert first.line() == "answering"
+    second.begin()
+    # Without the first turn, the second would be rejected.
+    assert [len(first.output()), len(second.output())] == [1, 2]
+    assert (tmp_path / "store.db.log").read_text() == "1\n2\n"
+
+
+def test_the_turn_of_a_process_that_died_is_answered_by_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    dying, other = (Worker(path, turn, mode, 1.0) for mode in ("dies", "sync"))
+    dying.begin()
+    assert dying.output() == ["answering"]
+    other.begin()
+    assert other.output()[-1] == f"answer of {other.process.pid}"
+    assert (tmp_path / "store.db.log").read_text() == "1\n1\n"
+    with SQLiteSessionStore(path) as store:
+        assert store.lease("one", "third") == 30.0
+
+
+def test_a_turn_that_waits_too_long_is_an_error(tmp_path: Path) -> None:
+    turn = Turn(3, cw.Session().encode_request(context="a"))
+
+    async def respond(request: cw.Request) -> str:
+        raise AssertionError
+
+    with SQLiteSessionStore(tmp_path / "store.db", wait_s=0.05) as store:
+        assert store.lease("one", "another process") == 30.0
+        for call in (
+            lambda: store.answer("one", turn, lambda request: "x"),
+            lambda: asyncio.run(store.answer_async("one", turn, respond)),
+        ):
+            with pytest.raises(cw.TurnInProgress, match="turn 3: another process") as caught:
+                call()
+            assert (caught.value.conversation, caught.value.number) == ("one", 3)
+        store.release("one", "another process")
+        first = Turn(1, turn.frames)
+        assert store.answer("one", first, lambda request: "answer") == "answer"
+
+
+def test_a_lease_has_one_holder_until_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SQLiteSessionStore(path, lease_s=0.2) as store, SQLiteSessionStore(path) as other:
+        assert store.lease("one", "a") == 0.2
+        assert other.lease("two", "b") == 30.0
+        assert other.lease("one", "b") == 0.0
+        other.release("one", "b")
+        assert store.lease("one", "a") == 0.2
+        time.sleep(0.25)
+        assert other.lease("one", "b") == 30.0
+        assert store.lease("one", "a") == 0.0
+
+
+@pytest.mark.parametrize("mode", ["returns", "raises", "cancelled"])
+def test_no_lease_remains_after_a_turn(tmp_path: Path, mode: str) -> None:
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+
+    async def respond(request: cw.Request) -> str:
+        if mode == "raises":
+            raise Lost
+        if mode == "cancelled":
+            await asyncio.sleep(60)
+        return "answer"
+
+    async def main() -> None:
+        task = asyncio.create_task(store.answer_async("one", turn, respond))
+        if mode == "cancelled":
+            await asyncio.sleep(0.01)
+            task.cancel()
+        await task
+
+    threads = threading.active_count()
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        with contextlib.suppress(Lost, asyncio.CancelledError):
+            asyncio.run(main())
+        assert store.lease("one", "another") == 30.0
+        assert threading.active_count() == threads
+
+
+def test_stores_of_one_file_find_a_turn_that_waits_for_itself(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    turn = Turn(1, cw.Session().encode_request(context="a"))
     with SQLiteSessionStore(path) as first, SQLiteSessionStore(path) as second:
+
+        def respond(request: cw.Request) -> Any:
+            return second.answer("one", turn, lambda request: "second")
+
+        with pytest.raises(cw.NestedTurn):
+            first.answer("one", turn, respond)
+
+
+def test_the_first_of_two_answers_is_kept(tmp_path: Path) -> None:
+    # A process that was stopped for longer than its lease does not notice that it has ended.
+    sender = Sender()
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
 
         def deliver(turn: Turn) -> Any:
             def respond(request: cw.Request) -> str:
-                assert second.answer("one", turn, lambda request: "second") == "second"
-                return "first"
+                saved = SavedSession(turn.number, turn.digest, "other", cw.Session().to_bytes())
+                assert store.save("one", saved, after=turn.number - 1)
+                return "late"
 
-            return first.answer("one", turn, respond)
+            return store.answer("one", turn, respond)
 
-        assert sender.send(deliver, **HELLO) == "second"
-        assert sender.send(deliver, **MORE) == "second"
+        assert sender.send(deliver, **HELLO) == "other"
 
         def other(turn: Turn) -> Any:
             def respond(request: cw.Request) -> str:
-                frames = cw.Session().encode_request(context="b")
-                second.forget("one")
-                second.answer("one", Turn(turn.number, frames), lambda request: "second")
-                return "first"
+                saved = SavedSession(turn.number, b"", "other", cw.Session().to_bytes())
+                assert store.save("one", saved, after=turn.number - 1)
+                return "late"
 
-            return first.answer("one", turn, respond)
+            return store.answer("one", turn, respond)
 
         with pytest.raises(cw.TurnConflict):
-            sender.send(other, context="c")
+            sender.send(other, args=5)
 
 
 def test_an_error_of_sqlite_names_the_database(tmp_path: Path) -> None:
@@ -559,6 +727,10 @@ def test_a_turn_is_a_value() -> None:
         (lambda: SQLiteSessionStore(":memory:", max_sessions=2**63), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", idle_s=10**400), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", idle_s=float("nan")), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", wait_s=0), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", lease_s=-1), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", lease_s=float("inf")), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", lease_s="1"), TypeError),  # type: ignore[arg-type]
         (lambda: SQLiteSessionStore(""), cw.OptionError),
         (lambda: SQLiteSessionStore(b""), cw.OptionError),  # type: ignore[arg-type]
         (lambda: MemorySessionStore(max_sessions=0), cw.OptionError),

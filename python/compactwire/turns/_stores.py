@@ -13,12 +13,15 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
+from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
 from .._texts import check_positive, check_texts, check_type, real
 from ..errors import OptionError, TurnConflict
+from ._lease import Lease
 from ._lock import TurnLock
 from ._sender import MAX_NUMBER, Turn
 
@@ -57,6 +60,18 @@ class _Locks:
             return self._locks.setdefault(key, make())
 
 
+class _TurnLocks:
+    """The locks of conversations, and of the tasks of an event loop that wait for them."""
+
+    def __init__(self) -> None:
+        self.locks = _Locks()
+        self.queues = _Locks()
+
+
+# The stores of one file share locks, so that a turn that waits for itself is found between them.
+_FILES = _Locks()
+
+
 class _Opened(NamedTuple):
     """A turn that is being answered."""
 
@@ -73,19 +88,24 @@ class SessionStore(ABC):
 
     `MemorySessionStore` and `SQLiteSessionStore` are stores. For another store, for example in your
     own database, write a subclass with `load`, `save` and `forget`; several processes may share it.
+    With `lease` and `release`, a turn that arrives in several of them at once is answered by one.
 
     Parameters
     ----------
     max_size, checked
         As for `Session`, for conversations that begin.
+    wait_s : float
+        How many seconds a turn waits while another process answers a turn of its conversation.
     """
 
-    def __init__(self, *, max_size: int = 67_108_864, checked: bool = True) -> None:
+    def __init__(
+        self, *, max_size: int = 67_108_864, checked: bool = True, wait_s: float = 60.0
+    ) -> None:
         Session(max_size=max_size, checked=checked)  # raises for an invalid option
         self._max_size = max_size
         self._checked = checked
-        self._locks = _Locks()
-        self._queues = _Locks()
+        self._wait_s = _seconds("wait_s", wait_s)
+        self._turn_locks = _TurnLocks()
 
     @abstractmethod
     def load(self, conversation: str, /) -> SavedSession | None:
@@ -102,14 +122,40 @@ class SessionStore(ABC):
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
 
+    def lease(self, conversation: str, holder: str, /) -> float:  # noqa: ARG002
+        """Reserve the turns of a conversation for `holder`, or extend its reservation.
+
+        `answer` calls it before it loads the conversation, and again before the reservation ends.
+        The attempt is one atomic step, also for other processes.
+
+        Parameters
+        ----------
+        conversation : str
+            The id of the conversation.
+        holder : str
+            An id that `answer` makes up for each turn.
+
+        Returns
+        -------
+        float
+            For how many seconds it is reserved, or 0 if it is reserved for another holder. As long
+            as a subclass does not override the method it reserves nothing and returns infinity:
+            other processes may answer the same turn at the same time.
+        """
+        return inf
+
+    def release(self, conversation: str, holder: str, /) -> None:  # noqa: B027
+        """End the reservation of `holder`, if there is one."""
+
     def answer(
         self, conversation: str, turn: Turn, respond: Callable[[Request], str | bytes], /
     ) -> str | bytes:
         """Answer a turn with `respond`, or with the kept answer if it was answered before.
 
         The turns of one conversation are answered one after the other, also if they are delivered
-        at the same time. If `respond` raises an exception, nothing of the turn is kept: it can then
-        be delivered again.
+        at the same time; in several processes, if the store has leases, as `SQLiteSessionStore`
+        does. If `respond` raises an exception, nothing of the turn is kept: it can then be
+        delivered again.
 
         Parameters
         ----------
@@ -136,13 +182,15 @@ class SessionStore(ABC):
             The number was used for other frames, or a later turn was answered already.
         NestedTurn
             `respond` answers a turn of the same conversation, so that both would wait for ever.
+        TurnInProgress
+            Another process still answers a turn of the conversation after `wait_s` seconds.
         UnsupportedValue
             The id or the answer has a lone surrogate.
         DecodeError
             The frames are invalid, or the kept state is not of this version of the package.
         """
-        _check(conversation, turn)
-        with self._lock(conversation).held():
+        lease = self._lease(conversation, turn)
+        with self._lock(conversation).held(), lease.held():
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
                 return opened.answer
@@ -154,16 +202,24 @@ class SessionStore(ABC):
         """Like `answer`, for a `respond` that is a coroutine function."""
         import asyncio
 
-        _check(conversation, turn)
-        async with self._held(conversation):
+        lease = self._lease(conversation, turn)
+        async with self._held(conversation), lease.held_async():
             opened = await asyncio.to_thread(self._open, conversation, turn)
             if isinstance(opened, SavedSession):
                 return opened.answer
             answer = await respond(opened.request)
             return await asyncio.to_thread(self._close, opened, answer)
 
+    def _lease(self, conversation: str, turn: Turn) -> Lease:
+        # A request without an id must not continue the conversation of another one without an id.
+        # 1 and True would find the conversation "1" in a database, and each other in a dict.
+        check_texts(conversation=conversation)
+        check_type("turn", turn, Turn)
+        return Lease(self, conversation, turn.number, time.monotonic() + self._wait_s)
+
     def _lock(self, conversation: str) -> TurnLock:
-        lock: TurnLock = self._locks.of(conversation, lambda: TurnLock(_ADVICE, conversation))
+        locks = self._turn_locks.locks
+        lock: TurnLock = locks.of(conversation, lambda: TurnLock(_ADVICE, conversation))
         return lock
 
     @asynccontextmanager
@@ -173,7 +229,7 @@ class SessionStore(ABC):
 
         # The tasks of one event loop wait in order; at most one of them asks for the lock, which a
         # thread or a task of another event loop may hold.
-        queue = self._queues.of((conversation, asyncio.get_running_loop()), asyncio.Lock)
+        queue = self._turn_locks.queues.of((conversation, asyncio.get_running_loop()), asyncio.Lock)
         lock, task = self._lock(conversation), asyncio.current_task()
         lock.check(task)
         async with queue:
@@ -215,13 +271,6 @@ class SessionStore(ABC):
                 last=opened.after,
             )
         return _answered(turn, other).answer
-
-
-def _check(conversation: str, turn: Turn) -> None:
-    # A request without an id must not continue the conversation of another one without an id.
-    # 1 and True would find the conversation "1" in a database, and each other in a dict.
-    check_texts(conversation=conversation)
-    check_type("turn", turn, Turn)
 
 
 def _check_saved(conversation: str, saved: SavedSession, after: int) -> None:
@@ -323,13 +372,19 @@ class SQLiteSessionStore(SessionStore):
     Parameters
     ----------
     path : str or path-like
-        The file of the database, or ":memory:". It gets one table, `compactwire_sessions_1`.
+        The file of the database, or ":memory:". It gets the tables `compactwire_sessions_1` and
+        `compactwire_leases_1`.
     max_sessions : int
         How many conversations are kept. The least recently used is forgotten first.
     idle_s : float
         After how many seconds without a turn a conversation is forgotten.
     max_size, checked
         As for `Session`.
+    wait_s : float
+        How many seconds a turn waits while another process answers a turn of its conversation.
+    lease_s : float
+        After how many seconds the turn of a process that died is answered by another one. The
+        process must run at least once in this time, or another one answers its turn too.
     """
 
     def __init__(
@@ -341,13 +396,18 @@ class SQLiteSessionStore(SessionStore):
         idle_s: float = 30 * 86_400.0,
         max_size: int = 67_108_864,
         checked: bool = True,
+        wait_s: float = 60.0,
+        lease_s: float = 30.0,
     ) -> None:
         import sqlite3
 
         from .._databases import NamedErrors
 
-        super().__init__(max_size=max_size, checked=checked)
+        super().__init__(max_size=max_size, checked=checked, wait_s=wait_s)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
+        self._lease_s = _seconds("lease_s", lease_s)
+        if self._lease_s == inf:
+            raise OptionError("lease_s must be finite", option="lease_s")
         self._guard = threading.Lock()
         self._named_errors = NamedErrors(path)
         self._process = os.getpid()
@@ -358,6 +418,7 @@ class SQLiteSessionStore(SessionStore):
             )
         try:
             self._create()
+            self._share_locks(path)
         except BaseException:
             self._database.close()
             raise
@@ -372,6 +433,17 @@ class SQLiteSessionStore(SessionStore):
             "CREATE INDEX IF NOT EXISTS compactwire_sessions_1_used "
             "ON compactwire_sessions_1 (used)"
         )
+        self._run(
+            "CREATE TABLE IF NOT EXISTS compactwire_leases_1 (conversation TEXT PRIMARY KEY, "
+            "holder TEXT NOT NULL, until REAL NOT NULL)"
+        )
+
+    def _share_locks(self, path: str | os.PathLike[str]) -> None:
+        """Share the locks of the other stores of the file in this process."""
+        name = os.fsdecode(path)
+        if name != ":memory:":
+            status = Path(name).stat()
+            self._turn_locks = _FILES.of((status.st_dev, status.st_ino), _TurnLocks)
 
     def _run(self, statement: str, *values: object) -> tuple[list[Any], int]:
         """Run a statement; return its rows and the number of rows that it changed."""
@@ -421,6 +493,42 @@ class SQLiteSessionStore(SessionStore):
         check_texts(conversation=conversation)
         self._run("DELETE FROM compactwire_sessions_1 WHERE conversation = ?", conversation)
 
+    def lease(self, conversation: str, holder: str, /) -> float:
+        """Reserve the turns of a conversation for `lease_s` seconds, or extend a reservation."""
+        check_texts(conversation=conversation, holder=holder)
+        now = time.time()
+        # A turn that waits reads only: it takes no lock of the file that the holder needs.
+        others, _ = self._run(
+            "SELECT 1 FROM compactwire_leases_1 "
+            "WHERE conversation = ? AND holder <> ? AND until > ?",
+            conversation,
+            holder,
+            now,
+        )
+        if others:
+            return 0.0
+        _, changed = self._run(
+            "INSERT INTO compactwire_leases_1 VALUES (?, ?, ?) ON CONFLICT (conversation) "
+            "DO UPDATE SET holder = excluded.holder, until = excluded.until "
+            "WHERE holder = excluded.holder OR until <= ?",
+            conversation,
+            holder,
+            now + self._lease_s,
+            now,
+        )
+        return self._lease_s if changed == 1 else 0.0
+
+    def release(self, conversation: str, holder: str, /) -> None:
+        """End the reservation of `holder`, and those that processes left when they died."""
+        check_texts(conversation=conversation, holder=holder)
+        self._run(
+            "DELETE FROM compactwire_leases_1 "
+            "WHERE (conversation = ? AND holder = ?) OR until <= ?",
+            conversation,
+            holder,
+            time.time(),
+        )
+
     def close(self) -> None:
         """Close the database; in a process that was forked later, do nothing."""
         if os.getpid() != self._process:
@@ -449,7 +557,12 @@ def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
     check_positive("max_sessions", max_sessions)
     if max_sessions > MAX_NUMBER:
         raise OptionError("max_sessions must be at most 2^63 - 1", option="max_sessions")
-    seconds = real("idle_s", idle_s)
+    return max_sessions, _seconds("idle_s", idle_s)
+
+
+def _seconds(name: str, value: float) -> float:
+    """Check a time in seconds."""
+    seconds = real(name, value)
     if not seconds > 0:
-        raise OptionError("idle_s must be more than 0", option="idle_s")
-    return max_sessions, seconds
+        raise OptionError(f"{name} must be more than 0", option=name)
+    return seconds

@@ -1,0 +1,129 @@
+"""Leases: one process at a time answers the turns of a conversation.
+
+A lease has an end, so that the others go on after a process that died. It is extended while the
+process lives, so that an answer may take longer than a lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Protocol, TypeVar
+
+from ..errors import TurnInProgress
+
+# How long a turn waits until it asks again for the lease: at first, and at most.
+_FIRST_PAUSE_S = 0.01
+_LONGEST_PAUSE_S = 0.25
+
+_Result = TypeVar("_Result")
+
+
+class Leases(Protocol):
+    """The part of a `SessionStore` that reserves conversations."""
+
+    def lease(self, conversation: str, holder: str, /) -> float: ...
+
+    def release(self, conversation: str, holder: str, /) -> None: ...
+
+
+class Lease:
+    """The right to answer the turns of a conversation.
+
+    Parameters
+    ----------
+    store : SessionStore
+        The store.
+    conversation : str
+        The conversation.
+    number : int
+        The number of the turn, for the error.
+    deadline : float
+        Until when to wait for the lease of another holder, in seconds of `time.monotonic`.
+    """
+
+    def __init__(self, store: Leases, conversation: str, number: int, deadline: float) -> None:
+        self._store = store
+        self._conversation = conversation
+        self._number = number
+        self._deadline = deadline
+        self._holder = secrets.token_hex(16)
+        self._ended = threading.Event()
+        self._renewal: threading.Thread | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the lease and hold it, in a function."""
+        pauses = self._pauses()
+        try:
+            while not self._take():
+                time.sleep(next(pauses))
+            yield
+        finally:
+            self._release()
+
+    @asynccontextmanager
+    async def held_async(self) -> AsyncIterator[None]:
+        """Wait for the lease and hold it, in a coroutine."""
+        pauses = self._pauses()
+        try:
+            while not await _finished(self._take):
+                await asyncio.sleep(next(pauses))
+            yield
+        finally:
+            await _finished(self._release)
+
+    def _pauses(self) -> Iterator[float]:
+        """The seconds to wait before each further attempt; `TurnInProgress` after the deadline."""
+        pause = _FIRST_PAUSE_S
+        while (left := self._deadline - time.monotonic()) > 0:
+            yield min(pause, left)
+            pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+        raise TurnInProgress(
+            f"turn {self._number}: another process is answering a turn of this conversation; "
+            "deliver the turn again later, or wait longer with wait_s",
+            conversation=self._conversation,
+            number=self._number,
+        )
+
+    def _take(self) -> bool:
+        """Take the lease if it is free; return whether it was."""
+        seconds = self._store.lease(self._conversation, self._holder)
+        if 0 < seconds < float("inf"):
+            self._renewal = threading.Thread(target=self._renew, args=[seconds / 3], daemon=True)
+            self._renewal.start()
+        return seconds > 0
+
+    def _renew(self, pause: float) -> None:
+        while not self._ended.wait(pause):
+            # The next renewal may succeed. If none does, another process takes over, and `save`
+            # decides which answer is kept.
+            with contextlib.suppress(Exception):
+                self._store.lease(self._conversation, self._holder)
+
+    def _release(self) -> None:
+        self._ended.set()
+        if self._renewal is not None:
+            # A renewal under way would take the lease again after its release.
+            self._renewal.join()
+        self._store.release(self._conversation, self._holder)
+
+
+async def _finished(function: Callable[[], _Result]) -> _Result:
+    """Run a function in a thread; if the task is cancelled, end after the function has ended.
+
+    The lease that a cancelled task was about to take is released only after it was taken.
+    """
+    running: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(function))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
+    result: _Result = running.result()
+    return result
