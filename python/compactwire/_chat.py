@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._core import shrink
+from ._core import Shrunk, shrink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def shrink_messages(
 
     The result for a message depends on this message and the options alone. The beginning of a chat
     therefore stays the same when the chat grows, as prompt caches need. Messages that were shrunk
-    before are returned as they are.
+    before are returned as they are; a `Shrunk` in place of a text becomes its text.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def shrink_messages(
 
     Source: an extension of this package.
     """
-    if isinstance(messages, str | bytes | bytearray | dict):
+    if isinstance(messages, str | bytes | bytearray | dict) or not hasattr(messages, "__iter__"):
         raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
     # A copy, because an iterator would be empty after the first text. `shrink` rejects a str.
     names: Iterable[Any] = formats if isinstance(formats, str) else tuple(formats)
@@ -105,6 +105,8 @@ def _result(result: dict[Any, Any], member: str, shorten: Callable[[str], str]) 
     # Errors stay as they are: they are short, and a program may search their text.
     if result.get("is_error"):
         return result
+    if isinstance(content, Shrunk):
+        return _with(result, member, content.text)
     if isinstance(content, str):
         return _with(result, member, shorten(content))
     return _with(result, member, each_part(content, _TEXT_PARTS[member], shorten))
@@ -136,6 +138,8 @@ def _part(part: Any, kind: str, shorten: Callable[[str], str]) -> Any:
     if kind == "tool_result":
         return _result(part, "content", shorten)
     text = part.get("text")
+    if isinstance(text, Shrunk):
+        return _with(part, "text", text.text)
     return _with(part, "text", shorten(text)) if isinstance(text, str) else part
 
 

@@ -113,6 +113,12 @@ def test_everything_else_is_the_same_object(message: Any) -> None:
     assert message == before
 
 
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_shrunk_result_in_place_of_its_text_becomes_the_text(name: str) -> None:
+    shrunk = cw.shrink(TEXT)
+    assert cw.shrink_messages([RESULTS[name](shrunk)]) == [RESULTS[name](shrunk.text)]
+
+
 def test_unchanged_parts_are_the_same_objects() -> None:
     message = anthropic(parts(TEXT))
     (done,) = cw.shrink_messages([message])
@@ -144,7 +150,7 @@ def test_options_are_those_of_shrink() -> None:
 
 @pytest.mark.parametrize("messages", [TEXT, b"[]", bytearray(), {"messages": []}, None, 5])
 def test_messages_that_are_no_list_are_a_type_error(messages: Any) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="messages must be a list of dicts, not "):
         cw.shrink_messages(messages)
 
 
