@@ -65,6 +65,21 @@ def _is_common(obj: Any) -> bool:
         return False
 
 
+def is_unlike_in_arrow(kind: type) -> bool:
+    """Whether `common` writes objects of a class, and Arrow has no type for them, or other digits.
+
+    Arrow has a type for UUIDs, but pyarrow does not choose it within lists and dicts.
+    """
+    enum, uuid, numpy = map(sys.modules.get, ("enum", "uuid", "numpy"))
+    return bool(
+        (enum and issubclass(kind, enum.Enum))
+        or (uuid and issubclass(kind, uuid.UUID))
+        or (numpy and issubclass(kind, numpy.float32 | numpy.float16))
+        or hasattr(kind, "__dataclass_fields__")
+        or (hasattr(kind, "model_dump") and hasattr(kind, "model_fields"))
+    )
+
+
 def _moment(moment: datetime | time) -> str | None:
     """ISO 8601, without zeros at the end of the fraction; UTC is `Z`."""
     text = moment.isoformat()
@@ -107,7 +122,9 @@ def _enum(obj: Any, enum: Any) -> Any:
 def _dataclass(obj: Any, dataclasses: Any) -> Any:
     if isinstance(obj, type) or not dataclasses.is_dataclass(obj):
         return NotImplemented
-    return {field.name: getattr(obj, field.name) for field in dataclasses.fields(obj)}
+    names = [field.name for field in dataclasses.fields(obj)]
+    # A name that begins with an underscore is private; orjson omits it too.
+    return {name: getattr(obj, name) for name in names if not name.startswith("_")}
 
 
 def _numpy(obj: Any, numpy: Any) -> Any:
@@ -116,6 +133,9 @@ def _numpy(obj: Any, numpy: Any) -> Any:
     kind = obj.dtype.kind
     if obj.dtype.char == "g":
         return NotImplemented  # Python has no number with the digits of a longdouble.
+    if kind == "f" and obj.dtype.itemsize < 8:
+        # The fewest digits that are read as the same float32: 0.1, not 0.10000000149011612.
+        return obj.astype("float32").astype("U").astype("float64").tolist()
     if kind in "biufUO":
         return obj.tolist()
     if kind == "M":

@@ -35,6 +35,12 @@ class Level(enum.IntEnum):
 
 
 @dataclasses.dataclass
+class Cached:
+    value: int
+    _cache: dict[str, int]
+
+
+@dataclasses.dataclass
 class Point:
     x: int
     color: Color
@@ -110,6 +116,7 @@ TABLE: dict[str, tuple[Any, str]] = {
         Slotted(time(1), [Point(2, Color.RED)]),
         '{"at":"01:00:00","points":[{"x":2,"color":"red"}]}',
     ),
+    "dataclass with a private field": (Cached(1, {}), '{"value":1}'),
     "namedtuple": (Pair(1, date(2026, 1, 1)), '[1,"2026-01-01"]'),
     "NamedTuple": (
         Named(UUID(int=5), Level.LOW),
@@ -122,7 +129,12 @@ TABLE: dict[str, tuple[Any, str]] = {
     ),
     "numpy int": (numpy(lambda np: np.int64(5)), "5"),
     "numpy uint8": (numpy(lambda np: np.uint8(5)), "5"),
-    "numpy float32": (numpy(lambda np: np.float32(0.5)), "0.5"),
+    "numpy float32": (numpy(lambda np: np.float32(0.1)), "0.1"),
+    "numpy float16": (numpy(lambda np: np.float16(0.1)), "0.099975586"),
+    "numpy array of float32": (
+        numpy(lambda np: np.array([[0.1, 1e-8], [3.4e38, 0.5]], dtype="f4")),
+        "[[0.1,1e-8],[3.4e38,0.5]]",
+    ),
     "numpy float64": (numpy(lambda np: np.float64(0.1)), "0.1"),
     "numpy bool": (numpy(lambda np: np.bool_(True)), "true"),
     "numpy str": (numpy(lambda np: np.str_("a")), '"a"'),
@@ -238,6 +250,18 @@ def test_common_types_are_written_alike(function: str, name: str) -> None:
         for write in WRITERS[function]:
             with pytest.raises(cw.UnsupportedValue):
                 write(value, **options)
+
+
+def test_a_float32_is_written_with_the_digits_that_give_it_back() -> None:
+    numpy = pytest.importorskip("numpy")
+    bits = numpy.random.default_rng(5).integers(0, 2**32, 2000, dtype="u4")
+    values = bits.view("f4")
+    values = values[numpy.isfinite(values)]
+    written = cw.expand(cw.shrink(values).text)
+    assert (numpy.array(written).astype("f4") == values).all()
+    assert [cw.expand(cw.shrink([one]).text)[0] for one in values[:50]] == written[:50]
+    orjson = pytest.importorskip("orjson")
+    assert written == orjson.loads(orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 @pytest.mark.parametrize("function", WRITERS)
