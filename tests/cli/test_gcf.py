@@ -91,7 +91,7 @@ def test_invalid_input_is_an_error_in_one_line_with_its_place() -> None:
     ):
         result = run(command, "-", data=data)
         assert (result.returncode, result.stdout) == (1, b"")
-        assert result.stderr.startswith(b"compactwire: error: " + expected)
+        assert result.stderr.startswith(b"compactwire: error: standard input: " + expected)
         assert result.stderr.count(b"\n") == 1
         assert b"line " in result.stderr
 

@@ -45,7 +45,7 @@ class Endless(io.RawIOBase):
 def test_standard_input_without_an_end_is_refused(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = {"gcf encode": b"[1]\n", "gcf decode": b"GCF\n"}
+    lines = {"gcf encode": b"[\n", "gcf decode": b"GCF\n"}
     endless = Endless(lines.get(command, b"S 1\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(endless)))
     assert main([*command.split(), "--max-input", "9999"]) == 1
@@ -56,9 +56,11 @@ def test_standard_input_without_an_end_is_refused(
 @pytest.mark.parametrize(
     ("command", "line", "message"),
     [
-        ("decode", b"y\n", "expected a message that begins with"),
+        ("decode", b"y\n", "standard input: expected a message that begins with"),
         ("inspect", b"\0", "expected a message that begins with"),
         ("gcf encode", b"y\n", "expected a JSON value, found"),
+        ("gcf encode", b"[1]\n", "standard input: trailing_characters: "),
+        ("stats --input json", b"[1]\n", "standard input: trailing_characters: "),
         ("gcf encode --input jsonl", b"\0", "expected a JSON value, found"),
         ("gcf encode --input csv", b"a,\xff\n", "standard input: not UTF-8 from byte 2 on"),
         ("gcf decode", b"y\n", "expected GCF as the first word"),
@@ -83,6 +85,17 @@ def test_the_first_bytes_are_judged_before_the_rest_is_read(
     assert main(command.split()) == 1
     assert message in capsys.readouterr().err
     assert endless.taken <= 1 << 17
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs an endless file")
+@pytest.mark.parametrize("command", ["encode", "decode", "inspect"])
+def test_the_first_bytes_of_a_dictionary_are_judged(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "message").write_text("RES|OK||0|x")
+    # Reading 1 GiB would end with the error of the limit.
+    assert main([command, "--dictionary", "/dev/zero", str(tmp_path / "message")]) == 1
+    assert "/dev/zero: expected a dictionary file" in capsys.readouterr().err
 
 
 def test_the_limit_of_a_file_is_exact_and_includes_it(

@@ -49,7 +49,9 @@ def read_json(path: str, kind: str, limit: int) -> bytes:
 
 def judge_of(kind: str, path: str) -> Callable[[bytes], object]:
     """For `read`: the first bytes are those of a file of this kind."""
-    if kind in ("json", "jsonl"):
+    if kind == "json":
+        return _only_value(path)
+    if kind == "jsonl":
         return _first_value(path)
     return first_gcf if kind == "gcf" else _first_line(source_name(path))
 
@@ -81,6 +83,22 @@ def _first_value(path: str) -> Callable[[bytes], object]:
         if first.removeprefix(BOM).lstrip(b" \t\r\n")[:1] not in _BEGINNINGS:
             with naming(path):
                 gcf.from_json(first.removeprefix(BOM))
+
+    return judge
+
+
+def _only_value(path: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes begin a JSON value, and nothing follows it."""
+    begins = _first_value(path)
+
+    def judge(first: bytes) -> None:
+        begins(first)
+        try:
+            gcf.from_json(first.removeprefix(BOM))
+        except gcf.GcfError as error:
+            # Other errors may come from the cut.
+            if error.code == "trailing_characters":
+                raise
 
     return judge
 

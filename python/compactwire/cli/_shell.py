@@ -130,13 +130,11 @@ def source_name(path: str) -> str:
 
 @contextlib.contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Name the file in errors about its content."""
+    """Name the file, or standard input, in errors about its content."""
     try:
         yield
     except CompactWireError as error:
-        if path == "-":
-            raise
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{source_name(path)}: {error}") from None
 
 
 def utf8(data: bytes, name: str) -> str:

@@ -287,10 +287,14 @@ def _raise(error: OSError) -> None:
 
 
 def _dictionary(path: str, limit: int) -> cw.Dictionary:
-    try:
-        return cw.Dictionary.from_bytes(read(path, limit))
-    except cw.CompactWireError as error:
-        raise ValueError(f"{path}: {error}") from error
+    with naming(path):
+        return cw.Dictionary.from_bytes(read(path, limit, _first_dictionary))
+
+
+def _first_dictionary(first: bytes) -> None:
+    """For `read`: the first bytes are those of a dictionary."""
+    if not first.startswith(b"ZDCT|"):
+        cw.Dictionary.from_bytes(first)
 
 
 # Arguments ----------------------------------------------------------------------------------------
