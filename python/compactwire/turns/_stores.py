@@ -447,12 +447,28 @@ class SQLiteSessionStore(SessionStore):
 
     def _run(self, statement: str, *values: object) -> tuple[list[Any], int]:
         """Run a statement; return its rows and the number of rows that it changed."""
-        if os.getpid() != self._process:
-            # Two processes with one connection of SQLite can damage the file.
-            raise RuntimeError("the store was opened before a fork: open it in each process")
+        self._check_process()
         with self._guard, self._named_errors:
             cursor = self._database.execute(statement, values)
             return cursor.fetchall(), cursor.rowcount
+
+    def _run_together(self, *statements: tuple[Any, ...]) -> list[int]:
+        """Run statements with their values in one transaction; return the changed rows of each."""
+        self._check_process()
+        with self._guard, self._named_errors:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                changed = [self._database.execute(one, rest).rowcount for one, *rest in statements]
+                self._database.execute("COMMIT")
+            except BaseException:
+                self._database.rollback()
+                raise
+            return changed
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            # Two processes with one connection of SQLite can damage the file.
+            raise RuntimeError("the store was opened before a fork: open it in each process")
 
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
@@ -469,8 +485,11 @@ class SQLiteSessionStore(SessionStore):
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
         _check_saved(conversation, saved, after)
         now = time.time()
-        self._run("DELETE FROM compactwire_sessions_1 WHERE used < ?", now - self._idle_s)
-        _, changed = self._run(
+        forget_idle = (
+            "DELETE FROM compactwire_sessions_1 WHERE used < ?",
+            now - self._idle_s,
+        )
+        insert = (
             "INSERT INTO compactwire_sessions_1 VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (conversation) DO UPDATE SET number = excluded.number, "
             "digest = excluded.digest, answer = excluded.answer, session = excluded.session, "
@@ -480,13 +499,25 @@ class SQLiteSessionStore(SessionStore):
             now,
             after,
         )
-        if after == 0:
-            self._run(
-                "DELETE FROM compactwire_sessions_1 WHERE conversation IN (SELECT conversation "
-                "FROM compactwire_sessions_1 ORDER BY used DESC LIMIT -1 OFFSET ?)",
-                self._max_sessions,
-            )
-        return changed == 1
+        # The turn is answered. Here it costs no further write to the disk, as `release` would.
+        end_lease = (
+            "DELETE FROM compactwire_leases_1 WHERE conversation = ? AND EXISTS (SELECT 1 "
+            "FROM compactwire_sessions_1 WHERE conversation = ? AND number = ? AND digest = ?)",
+            conversation,
+            conversation,
+            saved.number,
+            saved.digest,
+        )
+        forget_oldest = (
+            "DELETE FROM compactwire_sessions_1 WHERE conversation IN (SELECT conversation "
+            "FROM compactwire_sessions_1 ORDER BY used DESC LIMIT -1 OFFSET ?)",
+            self._max_sessions,
+        )
+        first = after == 0
+        changed = self._run_together(
+            forget_idle, insert, end_lease, *([forget_oldest] if first else [])
+        )
+        return changed[1] == 1
 
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
