@@ -112,3 +112,9 @@ def test_messages_are_dicts_of_values() -> None:
     )
     assert read.messages == [{"at": "2026-11-23"}]
     assert session.stats.messages == 1
+
+
+@pytest.mark.parametrize("messages", [5, {"role": "user", "content": "Hi"}, "Hi", b"Hi"])
+def test_messages_that_are_no_list_are_named(messages: Any) -> None:
+    with pytest.raises(TypeError, match="messages must be a list of dicts, not "):
+        cw.Session().encode_request(messages=messages)

@@ -104,8 +104,10 @@ def test_damaged_bytes_are_an_error(data: bytes) -> None:
 
 
 def test_pack_is_a_bool_or_bytes() -> None:
-    with pytest.raises(cw.OptionError, match="pack must be 'bytes'") as raised:
+    with pytest.raises(
+        cw.OptionError, match="pack must be a bool or 'bytes', not \"text\""
+    ) as raised:
         cw.Session().encode_request(pack="text")  # type: ignore[call-overload]
     assert raised.value.option == "pack"
-    with pytest.raises(TypeError, match='pack must be a bool or "bytes"'):
+    with pytest.raises(TypeError, match="pack must be a bool or 'bytes', not float"):
         cw.Session().encode_request(pack=1.5)  # type: ignore[call-overload]

@@ -8,6 +8,7 @@ use crate::value::read::digits;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{self, Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::{EXCERPT_CHARS, excerpt};
+use compactwire::gcf::Limits;
 use compactwire::{cad, gcf};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{
@@ -424,16 +425,43 @@ fn is_signaling_nan(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance(decimal)? && value.call_method0("is_snan")?.is_truthy()?)
 }
 
-/// The name of a choice, for `#[pyo3(from_py_with = args::word)]`. A text with a lone surrogate becomes
-/// a name that no choice has, so that the caller rejects it with an error that lists the choices.
-pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
-    Ok(utf8_if_whole(value.cast()?)?.unwrap_or("\u{fffd}"))
+/// The name of a choice. A text with a lone surrogate becomes a name that no choice has, so that the caller
+/// rejects it with an error that lists the choices.
+pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>, option: &str) -> PyResult<&'a str> {
+    Ok(utf8_if_whole(text(value, option)?)?.unwrap_or("\u{fffd}"))
 }
 
-/// As [`word`], for an option that may be `None`.
-pub(super) fn word_if_any<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
-    if value.is_none() { Ok(None) } else { word(value).map(Some) }
+/// Functions for `#[pyo3(from_py_with = args::words::types)]` and the like: each is [`word`] with the name of
+/// its option, which PyO3 tells only in a note on the exception.
+macro_rules! words {
+    ($($option:ident)*) => {
+        pub(super) mod words {
+            use pyo3::prelude::*;
+            $(pub(crate) fn $option<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+                super::word(value, stringify!($option))
+            })*
+        }
+    };
 }
+
+words! { dangling dialect errors format output reason replace types unknown }
+
+/// As [`words`], for options that may be `None`.
+macro_rules! words_if_any {
+    ($($option:ident)*) => {
+        pub(super) mod words_if_any {
+            use pyo3::prelude::*;
+            $(pub(crate) fn $option<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+                if value.is_none() {
+                    return Ok(None);
+                }
+                super::word(value, stringify!($option)).map(Some)
+            })*
+        }
+    };
+}
+
+words_if_any! { dialect target }
 
 /// A conversion for each argument of free text, with the argument's name, for
 /// `#[pyo3(from_py_with = args::written::tool)]`: PyO3 does not pass the name to a conversion, and the
@@ -547,9 +575,13 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     value.extract()
 }
 
-/// `max_depth=`. The caller checks the range.
+/// `max_depth=`: 1 to 256.
 pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    Ok(usize::try_from(clamped(value, "max_depth")?).unwrap_or(0))
+    let depth = usize::try_from(clamped(value, "max_depth")?).ok();
+    depth.filter(|depth| (1..=Limits::DEEPEST).contains(depth)).ok_or_else(|| {
+        let deepest = Limits::DEEPEST;
+        invalid_option("max_depth", &format!("max_depth must be 1 to {deepest}, not {value}"))
+    })
 }
 
 /// `error`, which `value` raised as an int; if it is none, an error that names the option.

@@ -6,7 +6,6 @@
 use crate::args::{self, Input, class_name, one_of, shown, sizes, utf8_if_whole};
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Result, invalid_column, invalid_option};
-use crate::gcf::limits;
 use crate::interrupt::attached;
 use crate::make::make_str;
 use crate::message::{DEFAULT_MAX_SIZE, encode_options};
@@ -366,13 +365,13 @@ fn call(
 #[expect(clippy::too_many_arguments, reason = "the options of the function")]
 fn encode<'py>(
     column: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word)] format: &str,
+    #[pyo3(from_py_with = args::words::format)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-    #[pyo3(from_py_with = args::word)] output: &str,
+    #[pyo3(from_py_with = args::words::output)] output: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'py, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -434,7 +433,7 @@ fn decode<'py>(
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     fallback: bool,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'py, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -484,7 +483,7 @@ fn fields(names: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
 #[pyo3(signature = (column, /, *, errors = "raise", threads = None))]
 fn detect(
     column: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -527,7 +526,7 @@ fn inspect<'py>(
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'py, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -560,7 +559,7 @@ fn inspect<'py>(
 #[pyo3(signature = (column, /, *, errors = "raise", threads = None))]
 fn count_tokens(
     column: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -605,11 +604,11 @@ fn gcf_from_json(
     constant_columns: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let limits = Limits { max_depth, ..Limits::default() };
     let encode =
         gcf::EncodeOptions { flatten, constant_columns, limits, ..gcf::EncodeOptions::default() };
     call(column, |column| core::gcf_from_json(column, &encode, max_expansion, options))
@@ -652,11 +651,11 @@ fn gcf_to_json(
     extensions: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    let limits = limits(max_depth, max_expansion)?;
+    let limits = Limits { max_depth, max_expansion };
     let decode = gcf::DecodeOptions { extensions, limits };
     call(column, |column| core::gcf_to_json(column, decode, Escape::Needed, options))
 }
@@ -700,7 +699,7 @@ fn gcf_loads(
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Column> {
-    let options = gcf::DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
+    let options = gcf::DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let data_type = schema.map(data_type).transpose()?;
     let py = text.py();
     let text = Input::new(text)?;
@@ -758,9 +757,9 @@ fn data_type(schema: &Bound<'_, PyAny>) -> Result<core::DataType> {
 ))]
 fn cad_from_compact(
     column: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -808,12 +807,12 @@ fn cad_from_compact(
 ))]
 fn cad_to_compact(
     column: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
     names: bool,
     lossy: bool,
-    #[pyo3(from_py_with = args::word)] unknown: &str,
+    #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -863,7 +862,7 @@ fn cad_to_compact(
 fn cad_from_binary(
     column: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
@@ -902,7 +901,7 @@ fn cad_from_binary(
 fn cad_to_binary(
     column: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    #[pyo3(from_py_with = args::word)] errors: &str,
+    #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;

@@ -164,7 +164,7 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
 #[pyo3(signature = (src, /, dialect = "auto"))]
 fn from_compact<'py>(
     src: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
 ) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
@@ -228,7 +228,7 @@ impl FromPyObject<'_, '_> for Lossy {
             if !code.is_instance_of::<PyString>() {
                 return Err(wrong());
             }
-            let code = args::word(&code)?;
+            let code = args::word(&code, "a code in lossy")?;
             if !losses.insert_code(code) {
                 return Err(unknown_loss(code));
             }
@@ -297,11 +297,11 @@ impl Lossy {
 )]
 fn to_compact<'py>(
     doc: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word_if_any)] dialect: Option<&str>,
-    #[pyo3(from_py_with = args::word_if_any)] target: Option<&str>,
+    #[pyo3(from_py_with = args::words_if_any::dialect)] dialect: Option<&str>,
+    #[pyo3(from_py_with = args::words_if_any::target)] target: Option<&str>,
     names: bool,
     lossy: Lossy,
-    #[pyo3(from_py_with = args::word)] unknown: &str,
+    #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
 ) -> Result<Bound<'py, PyString>> {
     let py = doc.py();
     let form = Form::new(dialect, target)?;
@@ -381,8 +381,8 @@ fn weight(document: &Document<'_>) -> usize {
 #[pyo3(signature = (doc, /, dialect = None, *, target = None))]
 fn losses(
     doc: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::word_if_any)] dialect: Option<&str>,
-    #[pyo3(from_py_with = args::word_if_any)] target: Option<&str>,
+    #[pyo3(from_py_with = args::words_if_any::dialect)] dialect: Option<&str>,
+    #[pyo3(from_py_with = args::words_if_any::target)] target: Option<&str>,
 ) -> Result<Vec<&'static str>> {
     let form = Form::new(dialect, target)?;
     let (document, dropped) = read_document(doc, true)?;
@@ -442,7 +442,7 @@ fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, P
 #[pyo3(signature = (src, /, *, dialect = "auto", limit = 100))]
 fn check<'py>(
     src: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
     #[pyo3(from_py_with = sizes::limit)] limit: usize,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
@@ -623,7 +623,7 @@ fn from_binary<'py>(
 fn loads<'py>(
     src: &Bound<'py, PyAny>,
     repair: bool,
-    #[pyo3(from_py_with = args::word)] unknown: &str,
+    #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
@@ -663,7 +663,7 @@ fn loads<'py>(
 fn load<'py>(
     file: &Bound<'py, PyAny>,
     repair: bool,
-    #[pyo3(from_py_with = args::word)] unknown: &str,
+    #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;

@@ -75,7 +75,7 @@ pub(super) fn encode_delta<'py>(
 pub(super) fn apply_delta<'py>(
     old: &Bound<'py, PyString>,
     delta: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word)] replace: &str,
+    #[pyo3(from_py_with = args::words::replace)] replace: &str,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
@@ -118,7 +118,7 @@ impl DeltaStream {
     #[pyo3(text_signature = "(content='', /, *, replace='overwrite', max_size=67108864)")]
     fn new(
         content: Option<&Bound<'_, PyString>>,
-        #[pyo3(from_py_with = args::word)] replace: &str,
+        #[pyo3(from_py_with = args::words::replace)] replace: &str,
         #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     ) -> PyResult<Self> {
         let options = options(replace, max_size)?;

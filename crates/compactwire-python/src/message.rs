@@ -76,7 +76,7 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ))]
 pub(super) fn encode<'py>(
     response: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word)] format: &str,
+    #[pyo3(from_py_with = args::words::format)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
@@ -114,7 +114,7 @@ pub(super) fn encode<'py>(
 ))]
 pub(super) fn encode_bytes<'py>(
     response: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = args::word)] format: &str,
+    #[pyo3(from_py_with = args::words::format)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
     dictionary: Option<&Bound<'py, Dictionary>>,

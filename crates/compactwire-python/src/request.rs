@@ -13,8 +13,9 @@ use compactwire::memory::Meter;
 use compactwire::session;
 use compactwire::value::Value;
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::sync::Arc;
 
 /// A request with all references resolved: the arguments of the sender's `encode_request`.
@@ -208,6 +209,7 @@ pub(super) fn chat<'py>(
     messages: &Bound<'py, PyAny>,
     read: impl Fn(&Bound<'py, PyAny>, &str) -> Result<Value<'static>>,
 ) -> Result<String> {
+    check_messages(messages)?;
     let mut context = String::new();
     // Checked as the context grows, not for each message: a check for a long context takes longer than
     // writing a message.
@@ -226,6 +228,19 @@ pub(super) fn chat<'py>(
         session::chat::push_message(&value, &mut context)?;
     }
     Ok(context)
+}
+
+/// Rejects what is no list of messages: a dict or text would be iterated by its keys or characters.
+fn check_messages(messages: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_one = messages.is_instance_of::<PyDict>()
+        || messages.is_instance_of::<PyString>()
+        || messages.is_instance_of::<PyBytes>();
+    if is_one || !messages.hasattr(intern!(messages.py(), "__iter__"))? {
+        let found = class_name(&messages.get_type());
+        let message = format!("messages must be a list of dicts, not {found}");
+        return Err(PyTypeError::new_err(message));
+    }
+    Ok(())
 }
 
 /// The bytes of memory for each byte of a message: its line with escapes, and its share of the context, whose

@@ -1,7 +1,7 @@
 //! `compactwire.Session`: the core's session, protected by a lock.
 
-use super::args::{self, Input, each, natural, one_of, sizes, utf8};
-use super::errors::{Error, Result};
+use super::args::{self, Input, class_name, each, natural, sizes, utf8};
+use super::errors::{Error, Result, invalid_option};
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
 use super::graph::types::{Payload, content, show_warnings};
@@ -10,10 +10,11 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
+use compactwire::excerpt::excerpt;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyString, PyTuple};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -115,7 +116,7 @@ impl Session {
         messages: Option<&Bound<'py, PyAny>>,
         #[pyo3(from_py_with = pack)] pack: Pack,
         references: bool,
-        #[pyo3(from_py_with = args::word)] types: &str,
+        #[pyo3(from_py_with = args::words::types)] types: &str,
         default: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
         let default = converter(py, types, default)?;
@@ -266,7 +267,7 @@ impl Session {
         &self,
         py: Python<'_>,
         payload: &Payload,
-        #[pyo3(from_py_with = args::word)] dangling: &str,
+        #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
         allow_unicode: bool,
         locations: bool,
     ) -> Result<Py<PyString>> {
@@ -623,11 +624,21 @@ enum Pack {
 /// For `#[pyo3(from_py_with = pack)]`: a bool or "bytes".
 fn pack(value: &Bound<'_, PyAny>) -> PyResult<Pack> {
     if let Ok(name) = value.cast::<PyString>() {
-        return one_of("pack", &name.to_string_lossy(), [("bytes", Pack::Bytes)]);
+        let name = name.to_string_lossy();
+        if name == "bytes" {
+            return Ok(Pack::Bytes);
+        }
+        let message = format!("pack must be a bool or 'bytes', not {}", excerpt(&name));
+        return Err(invalid_option("pack", &message));
     }
-    let packed: bool =
-        value.extract().map_err(|_| PyTypeError::new_err("pack must be a bool or \"bytes\""))?;
-    Ok(if packed { Pack::Text } else { Pack::No })
+    match value.cast::<PyBool>() {
+        Ok(packed) if packed.is_true() => Ok(Pack::Text),
+        Ok(_) => Ok(Pack::No),
+        Err(_) => {
+            let found = class_name(&value.get_type());
+            Err(PyTypeError::new_err(format!("pack must be a bool or 'bytes', not {found}")))
+        }
+    }
 }
 
 /// The largest number of bytes of memory that a call takes per byte of the session and of its input. They

@@ -5,7 +5,6 @@ use super::args::{
 };
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
-use super::gcf::limits;
 use super::record::{Names, Record, hash_of, returned_by_value};
 use super::value::converter;
 use super::value::objects::Objects;
@@ -71,11 +70,11 @@ impl Shrunk {
     #[pyo3(signature = (text, *, format, tokens_before, tokens_after, exact = false, reason = ""))]
     fn new(
         text: Bound<'_, PyString>,
-        #[pyo3(from_py_with = args::word)] format: &str,
+        #[pyo3(from_py_with = args::words::format)] format: &str,
         tokens_before: &Bound<'_, PyAny>,
         tokens_after: &Bound<'_, PyAny>,
         exact: bool,
-        #[pyo3(from_py_with = args::word)] reason: &str,
+        #[pyo3(from_py_with = args::words::reason)] reason: &str,
     ) -> PyResult<Self> {
         let py = text.py();
         let tokens_before = natural(tokens_before, "tokens_before")?;
@@ -196,7 +195,7 @@ pub(super) fn shrink_object<'py>(
     #[pyo3(from_py_with = sizes::min_tokens)] min_tokens: usize,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     #[pyo3(from_py_with = depth)] max_depth: usize,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Shrunk> {
     let py = value.py();
@@ -204,7 +203,6 @@ pub(super) fn shrink_object<'py>(
     if !(0.0..=1.0).contains(&min_saving) {
         return Err(invalid_option("min_saving", "min_saving must be from 0 to 1").into());
     }
-    let max_depth = limits(max_depth, Limits::EXPANSION)?.max_depth;
     let min_tokens = min_tokens as u64;
     let counter = Counter::new(py, tokenizer)?;
     let exact = matches!(counter, Counter::Callable(_));
@@ -266,7 +264,7 @@ fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
     for name in each(formats)? {
         let name = name?;
         let chosen = [("json", &mut json), ("gcf", &mut gcf)];
-        *one_of("formats", args::word(&name)?, chosen)? = true;
+        *one_of("formats", args::word(&name, "a format")?, chosen)? = true;
     }
     Ok((json, gcf))
 }

@@ -211,10 +211,10 @@ pub(super) fn encode_tool_call<'py>(
     name: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] format: &str,
+    #[pyo3(from_py_with = args::words::format)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
     let call = Call { name, arguments, context, options: (format, protocol, dictionary) };
@@ -253,10 +253,10 @@ pub(super) fn encode_tool_call_bytes<'py>(
     name: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] format: &str,
+    #[pyo3(from_py_with = args::words::format)] format: &str,
     protocol: Option<&Bound<'py, PyInt>>,
     dictionary: Option<&Bound<'py, Dictionary>>,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyBytes>> {
     let call = Call { name, arguments, context, options: (format, protocol, dictionary) };

@@ -33,7 +33,7 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     }
     for name in each(names)? {
         let name = name?;
-        match args::word(&name)? {
+        match args::word(&name, "a name in lossy")? {
             "ids" => lossy.ids = true,
             "pack_root" => lossy.pack_root = true,
             "location" => lossy.location = true,

@@ -296,7 +296,7 @@ const _: () = assert!(MAX_LINE == 1_048_576);
 #[pyo3(signature = (source, /, dialect = "auto", max_line = 1_048_576))]
 pub(super) fn iter_compact(
     source: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::word)] dialect: &str,
+    #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
     #[pyo3(from_py_with = sizes::max_line)] max_line: usize,
 ) -> PyResult<CompactIterator> {
     let dialect = self::dialect(dialect, true)?;

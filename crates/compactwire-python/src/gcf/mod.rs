@@ -8,7 +8,7 @@ mod tree;
 use super::args::{self, Input, depth, path_of, read_file, sizes};
 use super::{arrow, detached};
 use crate::bytes_memory::BytesMemory;
-use crate::errors::{Result, invalid_option, os_error};
+use crate::errors::{Result, os_error};
 use crate::interrupt::{attached, undone};
 use crate::make::{make_bytes, make_str, memory_error};
 use crate::value::collector::CollectorPause;
@@ -51,16 +51,6 @@ pub(super) mod module {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::make_importable(module)
     }
-}
-
-/// The limits of `max_depth=` and `max_expansion=`. The native stack is large enough for every depth that is
-/// accepted.
-pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits> {
-    if (1..=Limits::DEEPEST).contains(&max_depth) {
-        return Ok(Limits { max_depth, max_expansion });
-    }
-    let deepest = Limits::DEEPEST;
-    Err(invalid_option("max_depth", &format!("max_depth must be 1 to {deepest}, not {max_depth}")))
 }
 
 /// Encode a value as GCF text.
@@ -127,7 +117,7 @@ pub(super) fn limits(max_depth: usize, max_expansion: usize) -> PyResult<Limits>
 pub(super) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -135,7 +125,7 @@ pub(super) fn dumps<'py>(
     matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyString>> {
-    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let limits = Limits { max_depth, ..Limits::default() };
     let options =
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(obj.py(), types, default)?;
@@ -183,7 +173,7 @@ pub(super) fn dumps<'py>(
 pub(super) fn dumps_bytes<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -192,7 +182,7 @@ pub(super) fn dumps_bytes<'py>(
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
-    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let limits = Limits { max_depth, ..Limits::default() };
     let options =
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
@@ -344,7 +334,7 @@ pub(super) fn dumps_grouped<'py>(
     #[pyo3(from_py_with = args::written::group)] group: &str,
     reorder: bool,
     default: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
 ) -> Result<Bound<'py, PyString>> {
     let grouping = Grouping { key, group, reorder };
     let default = converter(rows.py(), types, default)?;
@@ -393,7 +383,7 @@ pub(super) fn loads<'py>(
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
-    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
+    let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let py = text.py();
     let text = Input::new(text)?;
     decode(py, text.gcf_text()?, options)
@@ -472,7 +462,7 @@ pub(super) fn dump(
     obj: &Bound<'_, PyAny>,
     file: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = args::word)] types: &str,
+    #[pyo3(from_py_with = args::words::types)] types: &str,
     flatten: bool,
     constant_columns: bool,
     group_values: bool,
@@ -481,7 +471,7 @@ pub(super) fn dump(
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<()> {
     let py = obj.py();
-    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let limits = Limits { max_depth, ..Limits::default() };
     let options =
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
@@ -525,7 +515,7 @@ pub(super) fn load<'py>(
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
-    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
+    let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let parses =
         |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok());
     loads(&read_file(file, "loads", parses)?, extensions, max_depth, max_expansion)
@@ -570,7 +560,7 @@ pub(super) fn from_json<'py>(
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
-    let limits = limits(max_depth, Limits::EXPANSION)?;
+    let limits = Limits { max_depth, ..Limits::default() };
     let options =
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let text = Input::new(text)?;
@@ -614,7 +604,7 @@ pub(super) fn to_json<'py>(
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
-    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
+    let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
     let text = Input::new(text)?;
     let text = text.gcf_text()?;

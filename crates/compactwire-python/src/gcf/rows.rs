@@ -1,6 +1,5 @@
 //! `gcf.iter_rows`: an iterator over the rows of a text.
 
-use super::limits;
 use crate::args::{self, PathFile, class_name, depth, path_of, sizes, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
@@ -8,7 +7,7 @@ use crate::make::{items_of, make_size};
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
-use compactwire::gcf::{Code, DecodeOptions, Error};
+use compactwire::gcf::{Code, DecodeOptions, Error, Limits};
 use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -83,7 +82,7 @@ pub(crate) fn iter_rows(
         Err(PyTypeError::new_err(format!("a path must contain str keys only, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
-    let options = DecodeOptions { extensions, limits: limits(max_depth, max_expansion)? };
+    let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let rows = RowReader::new(path.clone(), options, max_row_size);
     let source = Source::new(source)?;
     let ready = VecDeque::new();

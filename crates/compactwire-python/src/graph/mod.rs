@@ -96,7 +96,7 @@ fn on_payload<T: Send>(
 #[pyo3(signature = (payload, /, *, dangling = "error", allow_unicode = false, locations = true))]
 pub(super) fn encode<'py>(
     payload: &Bound<'py, Payload>,
-    #[pyo3(from_py_with = args::word)] dangling: &str,
+    #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
     allow_unicode: bool,
     locations: bool,
 ) -> Result<Bound<'py, PyString>> {
@@ -392,7 +392,7 @@ pub(super) fn respond<'py>(
     #[pyo3(from_py_with = args::written::peer_root)] peer_root: Option<&str>,
     snapshots: Option<&Bound<'py, PyAny>>,
     count_tokens: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = args::word)] dangling: &str,
+    #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
     allow_unicode: bool,
     locations: bool,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,

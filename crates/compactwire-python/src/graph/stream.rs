@@ -77,7 +77,7 @@ impl GraphStreamEncoder {
         pack_root: Option<&Bound<'_, PyAny>>,
         session: Option<Py<Session>>,
         labeled_counts: bool,
-        #[pyo3(from_py_with = args::word)] dangling: &str,
+        #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
         allow_unicode: bool,
         locations: bool,
     ) -> Result<Self> {
