@@ -243,7 +243,11 @@ fn write_number(value: f64, out: &mut String) {
     }
 }
 
-/// Reads a payload. A missing or null member is empty or 0. Unknown members are ignored.
+/// The members of a payload.
+const MEMBERS: [&str; 6] = ["tool", "tokens_used", "token_budget", "pack_root", "symbols", "edges"];
+
+/// Reads a payload. A missing or null member is empty or 0. Unknown members are ignored, but an object without
+/// any known one is not a payload.
 ///
 /// # Errors
 /// `invalid_json` with the offset, `invalid_member` with the path to the member of the wrong type.
@@ -252,6 +256,10 @@ pub fn decode(text: &str) -> Result<Payload, Error> {
         .map_err(|error| Error::at(Code::InvalidJson, error.offset, error.problem.to_string()))?;
     let root = Member { value: Some(&value), path: Path::Root };
     let payload = root.object()?;
+    if MEMBERS.iter().all(|name| value.get(name).is_none()) {
+        let message = format!("expected a payload, found an object without {}", MEMBERS.join(", "));
+        return Err(Error::of(Code::InvalidMember, "$".to_owned(), message));
+    }
     let mut payload = Payload {
         tool: payload.text("tool")?,
         tokens_used: payload.int("tokens_used")?,
@@ -502,6 +510,8 @@ mod tests {
     fn wrong_type_is_reported_with_its_path() {
         for (text, path) in [
             ("[]", "$"),
+            ("{}", "$"),
+            (r#"{"rows":[],"Tool":"t"}"#, "$"),
             (r#"{"tool":1}"#, "$.tool"),
             (r#"{"tokens_used":1.0}"#, "$.tokens_used"),
             (r#"{"symbols":{}}"#, "$.symbols"),

@@ -165,3 +165,10 @@ def test_a_registered_codec_is_used_from_eight_threads(
         thread.join()
     assert sorted(outcomes) == ["registered", *["taken"] * 7, *["used"] * 8]
     assert wire.list_names() == "gcb, gcf, json, lines"
+
+
+@pytest.mark.parametrize("text", ["{}", '{"rows": [1]}', '{"Tool": "t"}'])
+def test_an_object_without_a_member_of_a_payload_is_no_payload(text: str) -> None:
+    with pytest.raises(wire.WireError, match="expected a payload, found an object without tool"):
+        wire.decode_json(text)
+    assert wire.decode_json('{"tool": null, "rows": [1]}') == gcf.Payload()

@@ -109,7 +109,7 @@ def decode_json(text: str | bytes | bytearray | memoryview, /) -> Payload:
     ----------
     text : str, bytes, bytearray or memoryview
         JSON as in RFC 8259; bytes are UTF-8. Missing members default to empty or 0, unknown members
-        are ignored.
+        are ignored; an object without any member of a payload is an error.
 
     Returns
     -------
