@@ -64,6 +64,18 @@ MOMENTS = {
 }
 
 
+IDS = pa.array([bytes(range(16)), None, bytes(15) + b"\x01", b"\xff" * 16], pa.uuid())
+FLAGS = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None, -5], pa.int8()))
+EXTENSIONS = {
+    "id": IDS,
+    "flag": FLAGS,
+    "ids": pa.ListArray.from_arrays([0, 2, 2, 3, 4], IDS),
+    "flags": pa.FixedSizeListArray.from_arrays(pa.concat_arrays([FLAGS] * 2), 2),
+    "struct": pa.StructArray.from_arrays([IDS, FLAGS], ["id", "flag"]),
+    "map": pa.MapArray.from_arrays([0, 1, 2, 3, 4], pa.array(list("abcd")), IDS),
+}
+
+
 def of(columns: dict[str, Any]) -> Any:
     return pa.table(columns)
 
@@ -76,6 +88,8 @@ TABLES = {
     "flat": of(FLAT),
     "nested": of(NESTED),
     "moments": of(MOMENTS),
+    "extensions": of(EXTENSIONS),
+    "flat extensions": of({"id": IDS, "flag": FLAGS}).slice(1, 3),
     "empty": of(FLAT).slice(0, 0),
     "one row": of(NESTED).slice(3, 1),
     "slice": of({**FLAT, **NESTED}).slice(7, 20),
@@ -239,7 +253,7 @@ def test_binary_columns_of_nulls_are_nulls() -> None:
 def test_two_columns_of_one_name_are_refused() -> None:
     twice = pa.table([[1, 2], [3, 4]], names=["a", "a"])
     for obj in (twice, [twice]):
-        with pytest.raises(cw.GcfError) as caught:
+        with pytest.raises(cw.GcfError, match='two columns have the name "a"; rename') as caught:
             gcf.dumps(obj)
         assert caught.value.code == "duplicate_key"
     keys = pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.utf8(), pa.int64()))

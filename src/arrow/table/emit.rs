@@ -42,9 +42,10 @@ impl Node {
                 Some(row) => values.emit(row, sink, steps),
                 None => sink.null(),
             },
-            Kind::Struct(Struct { fields, columns, distinct }) => {
-                if !distinct {
-                    let message = "two columns have the same name".to_owned();
+            Kind::Struct(Struct { fields, columns, duplicate }) => {
+                if let Some(name) = duplicate {
+                    let name = excerpt(name);
+                    let message = format!("two columns have the name {name}; rename one");
                     return Err(sink.invalid(Code::DuplicateKey, message));
                 }
                 sink.begin_object()?;

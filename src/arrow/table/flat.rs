@@ -38,7 +38,7 @@ pub(super) fn write(table: &Table, options: &EncodeOptions) -> Option<String> {
     let EncodeOptions { constant_columns, group_values, list_columns, matrices, limits, .. } =
         *options;
     let Kind::Struct(of) = &table.chunks.first()?.kind else { return None };
-    if constant_columns || group_values || list_columns || matrices || !of.distinct {
+    if constant_columns || group_values || list_columns || matrices || of.duplicate.is_some() {
         return None;
     }
     let mut names = Vec::new();

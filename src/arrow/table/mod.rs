@@ -10,12 +10,13 @@
 //! | date, time, timestamp | text: `2026-11-22`, `14:50:00.5`, `2026-11-22T14:50:00.5`, no zeros at the end of the fraction |
 //! | timestamp with a zone | as above with `Z` for UTC, with the offset of a fixed offset; a named zone is written in UTC |
 //! | decimal | text with all digits of the scale |
+//! | the extension types `arrow.uuid` and `arrow.bool8` | text, boolean |
 //! | null | null |
 //!
 //! Binary, durations, intervals, unions and run-end-encoded columns are errors where they are not null.
 //!
 //! # Modules
-//! `node` reads the buffers, `moments` dates, times and decimals. `flat` writes tables of scalars as GCF, and `walk`
+//! `node` reads the buffers, `moments` dates, times, decimals and UUIDs. `flat` writes tables of scalars as GCF, and `walk`
 //! is the fast path of the writer of GCF for the others; neither builds rows. `emit` is the checked path, which
 //! reports errors. `repeats` limits how much is written.
 
@@ -51,7 +52,8 @@ impl Table {
     pub fn new(column: &Column) -> Result<Self, Error> {
         memory::ensure(column.chunks().len().saturating_mul(COLUMN_SIZE))?;
         repeats::check(column.chunks())?;
-        let chunks = column.chunks().iter().map(|chunk| Node::new(&**chunk));
+        let field = column.field();
+        let chunks = column.chunks().iter().map(|chunk| Node::new(field, &**chunk));
         let mut starts = vec![0];
         for chunk in column.chunks() {
             starts.push(starts[starts.len() - 1] + chunk.len());

@@ -1,6 +1,9 @@
-//! Dates, times and decimals as the texts that stand for them in a value.
+//! Dates, times, decimals and UUIDs as the texts that stand for them in a value.
 //!
-//! ISO 8601 without zeros at the end of a fraction of a second, as `types="common"` writes Python's objects.
+//! Dates and times are in ISO 8601 without zeros at the end of a fraction of a second, as `types="common"` writes
+//! Python's objects.
+
+use crate::text::hex;
 
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
@@ -11,14 +14,14 @@ use arrow_array::types::{
     TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 use chrono::Datelike;
 use std::fmt::Write;
 
 /// The years that Python's dates have.
 const YEARS: std::ops::RangeInclusive<i32> = 1..=9999;
 
-/// A column of dates, times or decimals.
+/// A column of dates, times, decimals or UUIDs.
 pub(super) struct Moments {
     array: ArrayRef,
     zone: Zone,
@@ -60,8 +63,11 @@ impl Zone {
 
 impl Moments {
     /// `None` for an array of another type.
-    pub(super) fn new(array: &dyn Array) -> Option<Self> {
+    pub(super) fn new(field: &Field, array: &dyn Array) -> Option<Self> {
         let zone = match array.data_type() {
+            DataType::FixedSizeBinary(16) if field.extension_type_name() == Some("arrow.uuid") => {
+                Zone::None
+            }
             DataType::Timestamp(_, Some(name)) => Zone::new(name),
             DataType::Timestamp(_, None)
             | DataType::Date32
@@ -127,6 +133,9 @@ impl Moments {
             DataType::Decimal64(..) => decimal!(Decimal64Type),
             DataType::Decimal128(..) => decimal!(Decimal128Type),
             DataType::Decimal256(..) => decimal!(Decimal256Type),
+            DataType::FixedSizeBinary(_) => {
+                Some(uuid(self.array.as_fixed_size_binary().value(row)))
+            }
             _ => None,
         }
     }
@@ -151,6 +160,15 @@ impl Moments {
         }
         Some(text)
     }
+}
+
+/// The text of the 16 bytes of a UUID: `f81d4fae-7dec-11d0-a765-00a0c91e6bf6`.
+fn uuid(bytes: &[u8]) -> String {
+    let mut text = hex::encode(bytes);
+    for place in [20, 16, 12, 8] {
+        text.insert(place, '-');
+    }
+    text
 }
 
 fn date<T: ArrowPrimitiveType>(value: i64) -> Option<String> {

@@ -11,14 +11,16 @@ use crate::interrupt::polled;
 use crate::memory;
 use crate::walk::Found;
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int8Type;
 use arrow_array::{
     Array, ArrayRef, Float16Array, Float32Array, Float64Array, LargeStringArray, StringArray,
     StringViewArray, StructArray,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Fields};
+use arrow_schema::{DataType, Field, FieldRef, Fields};
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The values of a column of one chunk.
 pub(super) struct Node {
@@ -53,8 +55,8 @@ pub(super) const COLUMN_SIZE: usize = 512;
 pub(super) struct Struct {
     pub(super) fields: Fields,
     pub(super) columns: Vec<Node>,
-    /// Whether no two columns have the same name.
-    pub(super) distinct: bool,
+    /// The name that two columns have, if there is one.
+    pub(super) duplicate: Option<String>,
 }
 
 /// Where the elements of each row of a list begin and end.
@@ -124,7 +126,8 @@ impl Ranges {
 }
 
 impl Node {
-    pub(super) fn new(array: &dyn Array) -> Result<Self, Error> {
+    /// Prepares to read an array of a column or child with this field.
+    pub(super) fn new(field: &Field, array: &dyn Array) -> Result<Self, Error> {
         let nulls = match array.data_type() {
             // `Keys` knows its nulls, and some of its indices may have no value.
             DataType::Dictionary(..) => None,
@@ -135,9 +138,11 @@ impl Node {
             _ => match (Ranges::of(array), Keys::new(array)) {
                 (Some((ranges, children)), _) => Self::container(array, ranges, &children)?,
                 (None, Some((keys, values))) => {
-                    Kind::Dictionary(keys, Box::new(Self::new(&**values)?))
+                    // The values of a dictionary have a type, and no field of their own.
+                    let field = Field::new("", values.data_type().clone(), true);
+                    Kind::Dictionary(keys, Box::new(Self::new(&field, &**values)?))
                 }
-                (None, None) => scalars(array),
+                (None, None) => scalars(field, array)?,
             },
         };
         Ok(Self { nulls, kind })
@@ -145,19 +150,27 @@ impl Node {
 
     fn structure(array: &StructArray, fields: &Fields) -> Result<Kind, Error> {
         memory::ensure(fields.len().saturating_mul(COLUMN_SIZE))?;
-        let columns = array.columns().iter().map(|column| Self::new(&**column));
+        let columns = fields.iter().zip(array.columns());
+        let columns = columns.map(|(field, column)| Self::new(field, &**column));
         let mut names: Vec<_> = fields.iter().map(|field| field.name()).collect();
         names.sort_unstable();
-        let distinct = names.windows(2).all(|pair| pair[0] != pair[1]);
+        let duplicate = names.windows(2).find(|pair| pair[0] == pair[1]);
+        let duplicate = duplicate.map(|pair| pair[0].clone());
         let columns = columns.collect::<Result<_, _>>()?;
-        Ok(Kind::Struct(Struct { fields: fields.clone(), columns, distinct }))
+        Ok(Kind::Struct(Struct { fields: fields.clone(), columns, duplicate }))
     }
 
     fn container(array: &dyn Array, ranges: Ranges, children: &[&ArrayRef]) -> Result<Kind, Error> {
-        let [keys, values] = children else {
-            return Ok(Kind::List(ranges, Box::new(Self::new(&**children[0])?)));
+        let fields = child_fields(array.data_type());
+        let mut nodes =
+            fields.iter().zip(children).map(|(field, child)| Self::new(field, &***child));
+        let (first, second) = (nodes.next().transpose()?, nodes.next().transpose()?);
+        let (keys, values) = match (first, second) {
+            (Some(keys), Some(values)) => (keys, values),
+            (Some(elements), None) => return Ok(Kind::List(ranges, Box::new(elements))),
+            (None, _) => return Ok(Kind::Unsupported(array.data_type().clone())),
         };
-        let (count, keys, values) = (keys.len(), Self::new(&***keys)?, Self::new(&***values)?);
+        let count = children[0].len();
         if !keys.are_keys(count) {
             return Ok(Kind::Unsupported(array.data_type().clone()));
         }
@@ -217,12 +230,34 @@ impl Node {
     }
 }
 
-/// The values of an array of scalars.
-fn scalars(array: &dyn Array) -> Kind {
-    if let Some(integers) = Integers::new(array) {
-        return Kind::Int(integers);
+/// The fields of the elements of a list, or of the keys and values of a map.
+fn child_fields(data_type: &DataType) -> Vec<FieldRef> {
+    match data_type {
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => fields.to_vec(),
+            _ => Vec::new(),
+        },
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _) => vec![Arc::clone(field)],
+        _ => Vec::new(),
     }
-    match array.data_type() {
+}
+
+/// The values of an array of scalars.
+fn scalars(field: &Field, array: &dyn Array) -> Result<Kind, Error> {
+    if let (Some("arrow.bool8"), DataType::Int8) = (field.extension_type_name(), array.data_type())
+    {
+        let values = array.as_primitive::<Int8Type>().values();
+        memory::ensure(values.len().div_ceil(8))?;
+        return Ok(Kind::Bool(BooleanBuffer::collect_bool(values.len(), |row| values[row] != 0)));
+    }
+    if let Some(integers) = Integers::new(array) {
+        return Ok(Kind::Int(integers));
+    }
+    Ok(match array.data_type() {
         DataType::Null => Kind::Null,
         DataType::Boolean => Kind::Bool(array.as_boolean().values().clone()),
         DataType::Float16 => Kind::F16(array.as_primitive().clone()),
@@ -231,8 +266,10 @@ fn scalars(array: &dyn Array) -> Kind {
         DataType::Utf8 => Kind::Utf8(array.as_string().clone()),
         DataType::LargeUtf8 => Kind::LargeUtf8(array.as_string().clone()),
         DataType::Utf8View => Kind::Utf8View(array.as_string_view().clone()),
-        other => Moments::new(array).map_or_else(|| Kind::Unsupported(other.clone()), Kind::Text),
-    }
+        other => {
+            Moments::new(field, array).map_or_else(|| Kind::Unsupported(other.clone()), Kind::Text)
+        }
+    })
 }
 
 /// More keys than these are not sorted, because a call cannot be stopped while it sorts.

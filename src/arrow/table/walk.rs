@@ -203,7 +203,7 @@ impl<'t> Walk for Rows<'t> {
 
     fn has_distinct_keys(&self, object: &Members<'t>) -> bool {
         match &object.of.kind {
-            Kind::Struct(of) => of.distinct,
+            Kind::Struct(of) => of.duplicate.is_none(),
             Kind::Map(ranges, keys, _) => {
                 let (start, length) = ranges.get(object.row);
                 invalid_keys(keys, start..start + length).is_none()
