@@ -65,16 +65,15 @@ def _is_common(obj: Any) -> bool:
         return False
 
 
-def is_unlike_in_arrow(kind: type) -> bool:
-    """Whether `common` writes objects of a class, and Arrow has no type for them, or other digits.
+def is_unknown_to_arrow(kind: type) -> bool:
+    """Whether `common` writes objects of a class for which pyarrow chooses no type everywhere.
 
-    Arrow has a type for UUIDs, but pyarrow does not choose it within lists and dicts.
+    It has one for UUIDs, but not within lists and dicts.
     """
-    enum, uuid, numpy = map(sys.modules.get, ("enum", "uuid", "numpy"))
+    enum, uuid = map(sys.modules.get, ("enum", "uuid"))
     return bool(
         (enum and issubclass(kind, enum.Enum))
         or (uuid and issubclass(kind, uuid.UUID))
-        or (numpy and issubclass(kind, numpy.float32 | numpy.float16))
         or hasattr(kind, "__dataclass_fields__")
         or (hasattr(kind, "model_dump") and hasattr(kind, "model_fields"))
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
+import enum
+import uuid
 from typing import Any
 
 import pytest
@@ -57,8 +60,77 @@ def frame(values: list[Any]) -> Any:
 def test_values_that_arrow_would_change_are_an_error(
     write: Any, values: list[Any], problem: str
 ) -> None:
-    with pytest.raises(cw.CompactWireError, match=f"the column 'a' has {problem}"):
-        write(frame(values) if write is not arrow.encode else frame(values)["a"])
+    given = frame(values) if write is not arrow.encode else frame(values)["a"]
+    with pytest.raises(cw.UnsupportedValue, match=f"the column 'a' has {problem}") as caught:
+        write(given)
+    path = "$[*].a" if write is not arrow.encode else "$[*]"
+    assert (caught.value.code, caught.value.path) == ("unsupported_type", path)
+
+
+def test_the_path_of_a_column_begins_with_that_of_its_frame() -> None:
+    value = {"reports": [1, frame([1, "x"])]}
+    for write, root in (
+        (gcf.dumps, "$"),
+        (cw.shrink, "$"),
+        (lambda value: cw.encode_tool_call("t", value), "arguments"),
+    ):
+        with pytest.raises(cw.UnsupportedValue) as caught:
+            write(value)
+        assert caught.value.path == f"{root}.reports[1][*].a"
+
+
+def test_a_column_without_an_arrow_type_is_named() -> None:
+    with pytest.raises(cw.UnsupportedValue, match="cannot be read as Arrow") as caught:
+        gcf.dumps(frame([1j, 2j]))
+    assert caught.value.path == "$[*].a"
+
+
+@pytest.mark.parametrize("names", [["a", "b", "a"], [1, "b", "1"]])
+def test_two_columns_of_one_name_are_an_error(names: list[Any]) -> None:
+    data = pandas.DataFrame([[1, 2, 3]], columns=names)
+    with pytest.raises(cw.GcfError, match=f"two columns have the name '{names[0]}'") as caught:
+        gcf.dumps(data)
+    assert (caught.value.code, caught.value.path) == ("duplicate_key", f"$[*].{names[0]}")
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = 2
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    color: Color
+
+
+ONLY_COMMON: dict[str, list[Any]] = {
+    "enum": [Color.RED, None, Color.RED],
+    "UUID": [uuid.UUID(int=5), uuid.UUID(int=6)],
+    "UUID in lists": [[uuid.UUID(int=5)], [], None],
+    "UUID in dicts": [{"id": uuid.UUID(int=5)}, {"id": uuid.UUID(int=6)}],
+    "UUID and text": [uuid.UUID(int=5), "x"],
+    "dataclass": [Point(1, Color.RED), Point(2, Color.RED)],
+    "decimals of several scales": [decimal.Decimal("1.1"), decimal.Decimal("1"), None],
+}
+
+
+@pytest.mark.parametrize("name", ONLY_COMMON)
+@pytest.mark.parametrize("filtered", [False, True])
+def test_objects_that_only_common_types_have_are_written_alike(name: str, filtered: bool) -> None:
+    values = ONLY_COMMON[name]
+    data = frame(values)
+    if filtered:
+        data.index = pandas.RangeIndex(5, 5 + len(values))
+    before = data.copy()
+    assert gcf.dumps(data) == gcf.dumps(data.to_dict("records"), types="common")
+    assert gcf.dumps(data["a"]) == gcf.dumps(data["a"].tolist(), types="common")
+    pandas.testing.assert_frame_equal(data, before)
+
+
+def test_members_of_an_enum_with_values_of_several_types_are_an_error() -> None:
+    with pytest.raises(cw.UnsupportedValue, match=r"values of several types \(int, str\)"):
+        gcf.dumps(frame([Color.RED, Color.BLUE]))
 
 
 def test_periods_are_an_error() -> None:

@@ -79,7 +79,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
     "_csv": set(),
-    "_frames": {"errors"},
+    "_frames": {"_types", "errors"},
     "_texts": {"errors"},
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},

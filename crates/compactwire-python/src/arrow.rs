@@ -5,7 +5,7 @@
 
 use crate::args::{self, Input, class_name, one_of, shown, sizes, utf8_if_whole};
 use crate::dictionary::{Dictionary, Given};
-use crate::errors::{Result, invalid_column, invalid_option};
+use crate::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
 use crate::make::make_str;
 use crate::message::{DEFAULT_MAX_SIZE, encode_options};
@@ -15,7 +15,7 @@ use compactwire::arrow::{
 };
 use compactwire::cad::{Dialect, MAX_EXPANSION, Options};
 use compactwire::compact::{DecodeOptions, EncodeOptions};
-use compactwire::excerpt::one_line;
+use compactwire::excerpt::{one_line, path_step};
 use compactwire::gcf::{self, Limits};
 use compactwire::json::Escape;
 use pyo3::exceptions::{PyNotImplementedError, PyOverflowError, PyTypeError, PyValueError};
@@ -188,15 +188,73 @@ pub(super) fn is_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         || has(intern!(py, "__arrow_c_array__"))?)
 }
 
+/// Why an object with the methods of a column gives none.
+pub(super) enum Unreadable {
+    /// Arrow has no type for its values, or would change them.
+    Values {
+        /// The error code.
+        code: gcf::Code,
+        /// The steps from the object to the values in the path of the error, such as `[*].when`.
+        steps: String,
+        /// What is wrong, and what to do.
+        message: String,
+        /// The error of the object itself, if it raised one.
+        cause: Option<PyErr>,
+    },
+    /// Another error.
+    Other(Error),
+}
+
+impl From<Unreadable> for Error {
+    /// The error about an object that is not part of a value.
+    #[cold]
+    fn from(error: Unreadable) -> Self {
+        match error {
+            Unreadable::Values { code, steps, message, cause } => {
+                let place = gcf::Place::Value(format!("${steps}"));
+                caused(gcf::Error { code, message, place }.into(), cause)
+            }
+            Unreadable::Other(error) => error,
+        }
+    }
+}
+
+/// An error with another one as its cause.
+pub(super) fn caused(error: Error, cause: Option<PyErr>) -> Error {
+    let error = PyErr::from(error);
+    if cause.is_some() {
+        Python::attach(|py| error.set_cause(py, cause));
+    }
+    error.into()
+}
+
+impl From<Error> for Unreadable {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<PyErr> for Unreadable {
+    fn from(error: PyErr) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<core::Error> for Unreadable {
+    fn from(error: core::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
 /// Reads the column that an object holds; `None` if it holds none.
-pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column>> {
+pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column>, Unreadable> {
     let py = object.py();
     if let Ok(column) = object.cast::<Column>() {
         return Ok(Some(column.get().0.clone()));
     }
     let method = intern!(py, "__arrow_c_stream__");
     if has_method(object, method)? {
-        check_frame(object)?;
+        let object = &readable(object)?;
         let capsule = object.call_method0(method).map_err(|error| refused(object, error))?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
         // SAFETY: the name of the capsule says that it holds a stream, which is moved out.
@@ -219,15 +277,30 @@ pub(super) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     Ok(None)
 }
 
-/// Raises an error for data of pandas whose values Arrow would change.
-fn check_frame(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = object.py();
+/// Whether an object is of pandas, whose columns of objects need care.
+fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let module = object.get_type().module()?;
-    if utf8_if_whole(&module)?.is_some_and(|module| module.split('.').next() == Some("pandas")) {
-        py.import(intern!(py, "compactwire._frames"))?
-            .call_method1(intern!(py, "check"), (object,))?;
+    Ok(utf8_if_whole(&module)?.is_some_and(|module| module.split('.').next() == Some("pandas")))
+}
+
+/// The object as Arrow reads it without changing its values; an error if Arrow would change some.
+fn readable<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Unreadable> {
+    if !is_of_pandas(object)? {
+        return Ok(object.clone());
     }
-    Ok(())
+    let py = object.py();
+    let readable = intern!(py, "readable");
+    let found = py.import(intern!(py, "compactwire._frames"))?.call_method1(readable, (object,))?;
+    let (object, problem): (_, Option<(String, Option<String>, String)>) = found.extract()?;
+    let Some((code, column, message)) = problem else { return Ok(object) };
+    let is_duplicate = code == gcf::Code::DuplicateKey.name();
+    let code = if is_duplicate { gcf::Code::DuplicateKey } else { gcf::Code::UnsupportedType };
+    Err(Unreadable::Values { code, steps: steps(column.as_deref()), message, cause: None })
+}
+
+/// The path from a table to a column in all rows, or from a column to its rows.
+fn steps(column: Option<&str>) -> String {
+    format!("[*]{}", column.map(path_step).unwrap_or_default())
 }
 
 /// The characters of a producer's error that ours repeats: it may contain a value.
@@ -235,25 +308,39 @@ const MAX_REASON: usize = 200;
 
 /// The error of an object that finds no Arrow type for its own values. Other errors stay as they are.
 #[cold]
-fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Unreadable {
     let py = object.py();
     let about_values = error.is_instance_of::<PyValueError>(py)
         || error.is_instance_of::<PyTypeError>(py)
         || error.is_instance_of::<PyOverflowError>(py)
         || error.is_instance_of::<PyNotImplementedError>(py);
     if !about_values {
-        return error;
+        return error.into();
     }
     let class = class_name(&object.get_type());
     let reason: String = error.value(py).to_string().chars().take(MAX_REASON).collect();
     let message = format!(
         "this {class} cannot be read as Arrow: {}; give the values of each column one type, or pass Python \
-         values, such as those of its to_dict()",
+         values, such as those of its to_dict('records'), with default= for objects of other types",
         one_line(&reason)
     );
-    let found = invalid_column(py, &message);
-    found.set_cause(py, Some(error));
-    found
+    match refused_column(object) {
+        Ok(column) => {
+            let (code, steps) = (gcf::Code::UnsupportedType, steps(column.as_deref()));
+            Unreadable::Values { code, steps, message, cause: Some(error) }
+        }
+        Err(error) => error.into(),
+    }
+}
+
+/// The name of the column of a frame that finds no Arrow type, if it is known.
+fn refused_column(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if !is_of_pandas(object)? {
+        return Ok(None);
+    }
+    let py = object.py();
+    let refused = intern!(py, "refused");
+    py.import(intern!(py, "compactwire._frames"))?.call_method1(refused, (object,))?.extract()
 }
 
 fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {

@@ -308,12 +308,6 @@ pub(super) fn invalid_option(option: &str, message: &str) -> PyErr {
     Python::attach(|py| exception!(py, OptionError, message, option = option))
 }
 
-/// A `CompactWireError` about a column that a Python object gives.
-#[cold]
-pub(super) fn invalid_column(py: Python<'_>, message: &str) -> PyErr {
-    exception!(py, CompactWireError, message)
-}
-
 /// An `InvalidFormat` about a Python value.
 #[cold]
 pub(super) fn invalid_format(py: Python<'_>, message: &str) -> PyErr {

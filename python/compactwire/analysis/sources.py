@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
 from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
-from .._frames import check as check_frame
+from .._frames import readable
 from .._texts import check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
@@ -261,7 +261,9 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
     """
     pa = need("pyarrow", "pyarrow")
     if type(source).__module__.partition(".")[0] == "pandas":
-        check_frame(source)
+        source, problem = readable(source)
+        if problem is not None:
+            raise problem.error()
     try:
         if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "__arrow_c_array__"):
             return pa.chunked_array([pa.array(source)])

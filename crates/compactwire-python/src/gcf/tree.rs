@@ -3,7 +3,7 @@
 use crate::args::class_name;
 use crate::errors::{Error, Result};
 use crate::value::read::{ENDLESS_DEFAULT, Invalid, ORDER, Target, class_message};
-use compactwire::gcf::{Builder, Code, out_of_range_message};
+use compactwire::gcf::{Builder, Code, Place, out_of_range_message};
 use compactwire::walk::Sink;
 
 /// Builds a tree, which copies all strings.
@@ -78,6 +78,13 @@ impl Target for TreeTarget<'_, '_> {
             }
             Invalid::Default => tree.error(Code::LimitExceeded, ENDLESS_DEFAULT.to_owned()),
             Invalid::Cell(code, message) => tree.error(code, message),
+            Invalid::Column(code, steps, message) => {
+                let mut error = tree.error(code, message);
+                if let Place::Value(path) = &mut error.place {
+                    path.push_str(steps);
+                }
+                error
+            }
         };
         error.into()
     }

@@ -7,7 +7,7 @@
 
 use super::vocabulary::Vocabulary;
 use crate::args::{class_name, utf8_if_whole, utf8_or};
-use crate::arrow::{if_column, is_column, lazy};
+use crate::arrow::{Unreadable, caused, if_column, is_column, lazy};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::{push, tuple_of};
@@ -160,6 +160,8 @@ pub(crate) enum Invalid<'o, 'py> {
     Default,
     /// A value of an Arrow column that is not a JSON value.
     Cell(Code, String),
+    /// An object that gives no Arrow column, because of the values at these steps from it.
+    Column(Code, &'o str, String),
 }
 
 /// A sink of the checked reader. It tracks the path, and creates the errors of its format.
@@ -332,8 +334,17 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
         let may_be_column =
             self.default.map_or(Ok(true), |default| default.may_be_column(object))?;
         // A producer of columns may be written in Python.
-        if may_be_column && let Some(column) = unchecked(|| if_column(object))? {
-            return Table::new(&column)?.emit(&mut Cells(&mut *self.target));
+        let column = if may_be_column { unchecked(|| if_column(object)) } else { Ok(None) };
+        match column {
+            Ok(Some(column)) => {
+                return Table::new(&column)?.emit(&mut Cells(&mut *self.target));
+            }
+            Ok(None) => {}
+            Err(Unreadable::Values { code, steps, message, cause }) => {
+                let error = self.target.invalid(Invalid::Column(code, &steps, message));
+                return Err(caused(error, cause));
+            }
+            Err(Unreadable::Other(error)) => return Err(error),
         }
         let mut refused = object.clone();
         if let Some(default) = self.default {
@@ -633,6 +644,9 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
             }
             Invalid::Default => self.fail(Code::LimitExceeded, ENDLESS_DEFAULT),
             Invalid::Cell(code, message) => self.fail(code, &message),
+            Invalid::Column(code, steps, message) => {
+                (self.invalid)(code, &(self.path(true) + steps), &message)
+            }
         }
     }
 }
