@@ -32,10 +32,11 @@ def real(name: str, value: Any) -> float:
 
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    number: Any = value  # `Real` has no comparisons with an int.
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+        return float("inf") if number > 0 else float("-inf")
 
 
 def check_path(path: object) -> None:
