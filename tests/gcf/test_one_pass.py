@@ -215,7 +215,7 @@ def test_what_default_takes_out_of_the_value_is_not_lost(shape: str, made: Any) 
     if isinstance(made, int) or shape == "contradicted":
         assert gcf.dumps(value, default=convert) == judged(SHAPES[shape](made, made))
     else:
-        with pytest.raises(RuntimeError, match=r"^default= changed the value while it was written$"):
+        with pytest.raises(RuntimeError, match="default= changed the value"):
             gcf.dumps(value, default=convert)
 
 

@@ -99,7 +99,7 @@ def test_messages_are_dicts_of_values() -> None:
     for wrong in ([1], ["text"], [None], [OPENAI]):
         with pytest.raises(TypeError, match=r"messages\[0\] must be a dict"):
             session.encode_request(messages=wrong)
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="messages must be a list of dicts, not int"):
         session.encode_request(messages=5)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="pass context or messages, not both"):
         session.encode_request(messages=[], context="")
