@@ -725,7 +725,7 @@ def test_a_turn_is_a_value() -> None:
         (lambda: Sender(5), TypeError),  # type: ignore[arg-type]
         (lambda: MemorySessionStore(max_sessions=2**70), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", max_sessions=2**63), cw.OptionError),
-        (lambda: SQLiteSessionStore(":memory:", idle_s=10**400), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", lease_s=10**400), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", idle_s=float("nan")), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", wait_s=0), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", lease_s=-1), cw.OptionError),
