@@ -179,6 +179,38 @@ SCENE = record(
 )
 
 
+# A reference to a node: an index modulo the number of nodes that it may name. No strategy depends
+# on the nodes: to make strategies for each document takes twice as long as to draw it.
+REF = st.integers(0, 30)
+# By whether there are solids, and whether there are flat shapes as well.
+OPERATIONS = {
+    (False, False): st.one_of(LEAVES),
+    (False, True): st.one_of(LEAVES),
+    (True, False): st.one_of(*LEAVES, *users(REF, None)),
+    (True, True): st.one_of(*LEAVES, *users(REF, REF)),
+}
+# In place of the id of the node is 0.
+HEAD = record({}, {"id": st.just(0), "name": NAMES})
+REST = record(
+    {},
+    {
+        "version": TEXTS | st.just("0.1"),
+        "materials": st.dictionaries(TEXTS, MATERIAL, max_size=2),
+        "part_materials": st.dictionaries(TEXTS, TEXTS, max_size=2),
+        "roots": st.lists(record({"root": REF, "material": TEXTS}, {"visible": BOOLS}), max_size=3),
+        "partDefs": st.dictionaries(
+            TEXTS,
+            record({"id": TEXTS, "root": REF}, {"name": TEXTS, "defaultMaterial": TEXTS}),
+            max_size=2,
+        ),
+        "instances": st.lists(INSTANCE, max_size=2),
+        "joints": st.lists(JOINT, max_size=2),
+        "groundInstanceId": TEXTS,
+        "scene": SCENE,
+    },
+)
+
+
 @st.composite
 def documents(draw: DrawFn, *, most: int = 8) -> dict[str, Any]:
     """A document of the model."""
@@ -187,37 +219,26 @@ def documents(draw: DrawFn, *, most: int = 8) -> dict[str, Any]:
     solids: list[int] = []
     profiles: list[int] = []
     for node in ids:
-        ops = list(LEAVES)
-        if solids:
-            flat = st.sampled_from(profiles) if profiles else None
-            ops += users(st.sampled_from(solids), flat)
-        op = draw(st.one_of(ops))
+        op = draw(OPERATIONS[bool(solids), bool(profiles)])
+        for name in ("child", "left", "right", "sketch"):
+            if name in op:
+                known = profiles if name == "sketch" else solids
+                op[name] = known[op[name] % len(known)]
         (profiles if op["type"] in ("Sketch2D", "Text2D") else solids).append(node)
-        fields = record({"op": st.just(op)}, {"id": st.just(node), "name": NAMES})
-        nodes[str(node)] = draw(fields)
+        head = draw(HEAD)
+        if head.get("id") is not None:
+            head["id"] = node
+        nodes[str(node)] = {"op": op, **head}
     # In any order.
     nodes = {key: nodes[key] for key in draw(st.permutations(list(nodes)))}
-    roots, parts = st.just([]), st.just({})
-    if ids:
-        node = st.sampled_from(list(ids))
-        roots = st.lists(record({"root": node, "material": TEXTS}, {"visible": BOOLS}), max_size=3)
-        part = record({"id": TEXTS, "root": node}, {"name": TEXTS, "defaultMaterial": TEXTS})
-        parts = st.dictionaries(TEXTS, part, max_size=2)
-    rest = record(
-        {},
-        {
-            "version": TEXTS | st.just("0.1"),
-            "materials": st.dictionaries(TEXTS, MATERIAL, max_size=2),
-            "part_materials": st.dictionaries(TEXTS, TEXTS, max_size=2),
-            "roots": roots,
-            "partDefs": parts,
-            "instances": st.lists(INSTANCE, max_size=2),
-            "joints": st.lists(JOINT, max_size=2),
-            "groundInstanceId": TEXTS,
-            "scene": SCENE,
-        },
-    )
-    return {"nodes": nodes, **draw(rest)}
+    rest = draw(REST)
+    roots, parts = rest.get("roots") or [], rest.get("partDefs") or {}
+    if not ids:
+        roots.clear()
+        parts.clear()
+    for shown in (*roots, *parts.values()):
+        shown["root"] = ids[shown["root"] % len(ids)]
+    return {"nodes": nodes, **rest}
 
 
 JSON = st.recursive(
