@@ -125,23 +125,25 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     let value = choices.value(0);
     let mut json = String::new();
     json::write_in_order(&value, Escape::Needed, &mut json);
-    let plain = check(&value, &json, &options);
-    let matrices = check(&value, &json, &EncodeOptions { matrices: true, ..options });
+    let plain = check(&value, &json, &options, "");
+    let matrices = check(&value, &json, &EncodeOptions { matrices: true, ..options }, &plain);
     assert!(matrices.len() <= plain.len(), "{matrices}");
     let both = EncodeOptions { list_columns: true, matrices: true, ..options };
-    let text = check(&value, &json, &both);
+    let text = check(&value, &json, &both, &matrices);
     assert!(text.len() <= matrices.len(), "{text}");
     assert_eq!(gcf::decode(&text, Limits::default()).is_ok(), text == plain, "{text}");
     check_groups(&value, pair.into());
 }));
 
-/// Writes a value and reads it again; returns its text.
-fn check(value: &Value<'_>, json: &str, options: &EncodeOptions) -> String {
+/// Writes a value and reads it again, unless the text is `known`, which was read before; returns its text.
+fn check(value: &Value<'_>, json: &str, options: &EncodeOptions, known: &str) -> String {
     let text = gcf::encode(value, options).unwrap();
     assert_eq!(gcf::from_json(json, options).unwrap(), text);
-    let reading = DecodeOptions { extensions: true, ..DecodeOptions::default() };
-    let again = gcf::decode(&text, reading).unwrap();
-    assert!(same::same(&again, value), "{text}");
+    if text != known {
+        let reading = DecodeOptions { extensions: true, ..DecodeOptions::default() };
+        let again = gcf::decode(&text, reading).unwrap();
+        assert!(same::same(&again, value), "{text}");
+    }
     text
 }
 
