@@ -26,6 +26,7 @@ from tests.strategies.packing import zstd
 from tests.strategies.profiles import PROFILE, examples
 from tests.strategies.sessions import (
     COLLIDING,
+    MOST_REFUSALS,
     content_of,
     deliver,
     expected_content,
@@ -94,8 +95,6 @@ class Side:
 
 
 SIDES = st.integers(0, 1)
-FEW_REFUSALS = 40
-"""More refusals would be allowed, but were never observed."""
 
 
 class Conversation(RuleBasedStateMachine):
@@ -141,7 +140,7 @@ class Conversation(RuleBasedStateMachine):
     )
     def say(self, number: int, parts: Parts, change: Change, style: Style, fate: str) -> None:
         request = self.request(number, parts, change)
-        for _ in range(FEW_REFUSALS):
+        for _ in range(MOST_REFUSALS[bool(style.get("pack"))] + 1):
             frames = self.write(number, request, style, stranger=False)
             if fate == "lost" or frames is None:
                 return
@@ -149,7 +148,7 @@ class Conversation(RuleBasedStateMachine):
             if not missing or fate == "given up":
                 return
             self.sides[number].session.forget(*missing)
-        raise AssertionError("the two sides never came into step")
+        raise AssertionError("a request was refused too often")
 
     @rule(number=SIDES, parts=PARTS, change=CHANGES, style=STYLES)
     def read_another_conversation(
