@@ -118,7 +118,9 @@ def test_a_count_beyond_64_bits_is_an_encode_error(name: str) -> None:
             COUNTS[name](count)
 
 
-@pytest.mark.parametrize("depth", [0, 257, -1, 2**63, 2**64, 10**30, -(10**30)])
+@pytest.mark.parametrize(
+    "depth", [0, 257, -1, 2**63, 2**64, 10**30, -(10**30), pytest.param(MANY_DIGITS, id="long")]
+)
 def test_a_depth_out_of_range_is_a_value_error(depth: int) -> None:
     calls: list[Call] = [
         lambda n: gcf.dumps(1, max_depth=n),

@@ -580,7 +580,8 @@ pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     let depth = usize::try_from(clamped(value, "max_depth")?).ok();
     depth.filter(|depth| (1..=Limits::DEEPEST).contains(depth)).ok_or_else(|| {
         let deepest = Limits::DEEPEST;
-        invalid_option("max_depth", &format!("max_depth must be 1 to {deepest}, not {value}"))
+        let message = format!("max_depth must be 1 to {deepest}, not {}", shown(value));
+        invalid_option("max_depth", &message)
     })
 }
 
