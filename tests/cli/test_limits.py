@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from compactwire import cli
+from compactwire import cad, cli
 from compactwire.cli import main
 
 COMMAND = [sys.executable, "-m", "compactwire"]
@@ -65,6 +66,14 @@ def test_standard_input_without_an_end_is_refused(
         ("gcf encode --input csv", b"a,\xff\n", "standard input: not UTF-8 from byte 2 on"),
         ("gcf decode", b"y\n", "expected GCF as the first word"),
         ("encode", b"abc\xff", "standard input: not UTF-8 from byte 3 on"),
+        ("cad compact -", b"\0", "standard input: not text: a NUL byte at byte 0"),
+        ("cad expand -", b"y\n", "line 1, column 1: unknown opcode y"),
+        ("cad expand --repair -", b"\xff", "standard input: not UTF-8 from byte 0 on"),
+        ("cad pack -", b"S 1\nU 0 9\n", "line 2, column 5: node 9 referenced"),
+        ("cad preview - -o a.png", b"\0", "standard input: not text: a NUL byte at byte 0"),
+        ("cad check -", b"\0", "standard input: not text: a NUL byte at byte 0"),
+        ("cad stats -", b"\0", "standard input: not text: a NUL byte at byte 0"),
+        ("cad stats -", b"y\n", "unknown opcode y"),
         ("stats -", b"\xff", "standard input: not UTF-8 from byte 0 on"),
         ("stats -", b"\0", "standard input: not text: a NUL byte at byte 0"),
         ("gcf encode --input csv", b"\0", "standard input: not text: a NUL byte at byte 0"),
@@ -106,6 +115,16 @@ def test_the_limit_of_a_file_is_exact_and_includes_it(
     assert main(["encode", str(file), "--max-input", "100"]) == 0
     assert main(["encode", str(file), "--max-input", "99"]) == 1
     assert "a.txt: larger than 99 bytes" in capsys.readouterr().err
+
+
+def test_a_document_may_go_on_after_its_first_bytes(tmp_path: Path) -> None:
+    sketch = "SK 0 0 0 1 0 0 0 1 0\n" + "L 0 0 1 0\n" * 10_000 + "END\nE 0 0 0 1\n"
+    (tmp_path / "a.vcadc").write_text(sketch)
+    (tmp_path / "a.vcad").write_text("\u00a0" + json.dumps(cad.loads(sketch), indent=1))
+    for name in ("a.vcadc", "a.vcad"):
+        out = tmp_path / "out.vcadb"
+        assert main(["cad", "pack", str(tmp_path / name), "-o", str(out)]) == 0
+        assert main(["cad", "unpack", str(out), "-o", str(tmp_path / "out.vcad")]) == 0
 
 
 def test_samples_and_dictionaries_are_limited(

@@ -230,7 +230,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         "analysis.sources",
         "cli._shell",
     },
-    "cli.cad": {"", "cli._shell"},
+    "cli.cad": {"", "cli._rows", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
     "cli._forms": {"", "_csv", "cli._rows", "cli._shell", "analysis.candidates"},
     "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measured"},

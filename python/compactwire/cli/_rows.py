@@ -53,10 +53,10 @@ def judge_of(kind: str, path: str) -> Callable[[bytes], object]:
         return _only_value(path)
     if kind == "jsonl":
         return _first_value(path)
-    return first_gcf if kind == "gcf" else _first_line(source_name(path))
+    return first_gcf if kind == "gcf" else first_line(source_name(path))
 
 
-def _first_line(name: str) -> Callable[[bytes], object]:
+def first_line(name: str) -> Callable[[bytes], object]:
     """For `read`: the first bytes are text, and not those of a device such as /dev/zero."""
     is_text = first_text(name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import warnings
 from pathlib import PurePath
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from compactwire import cad
 
+from ._rows import first_line
 from ._shell import (
     add_command,
     add_group,
@@ -21,6 +23,7 @@ from ._shell import (
     natural,
     one_line,
     read,
+    source_name,
     tell,
     token_counter,
     write,
@@ -29,10 +32,13 @@ from ._shell import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ._shell import Commands
+
+# How the binary form begins.
+_BINARY = b"\x89VCB"
 
 # The largest number of errors shown per file.
 _MAX_ERRORS = 100
@@ -165,9 +171,36 @@ def _many(
     add_max_input(parser)
 
 
+class _CutOff(Exception):  # noqa: N818 - it ends the reading of a beginning, which is no error
+    """The first bytes end here."""
+
+
+def _read(path: str, limit: int) -> bytes:
+    """Read a document, unless its first bytes begin none."""
+    is_text = first_line(source_name(path))
+
+    def judge(first: bytes) -> None:
+        if first.startswith(_BINARY):
+            return
+        is_text(first)
+        text = first.decode(errors="ignore").removeprefix("\ufeff").lstrip()
+        if not text.startswith(("{", "[")):
+            with contextlib.suppress(_CutOff):
+                for _ in cad.iter_compact(_beginning(first)):
+                    pass
+
+    return read(path, limit, judge)
+
+
+def _beginning(first: bytes) -> Iterator[bytes]:
+    """The first bytes of a text. What its last line and its end would say is not known yet."""
+    yield first
+    raise _CutOff
+
+
 def _given(args: argparse.Namespace) -> Any:
     """Read the document of a command that takes one."""
-    return _document(read(args.file, args.max_input), repair=args.repair)
+    return _document(_read(args.file, args.max_input), repair=args.repair)
 
 
 def _document(data: bytes, *, repair: bool = False) -> Any:
@@ -183,7 +216,7 @@ def _document(data: bytes, *, repair: bool = False) -> Any:
 
 
 def _compact(args: argparse.Namespace) -> int:
-    data = read(args.file, args.max_input)
+    data = _read(args.file, args.max_input)
     if args.unknown == "keep":
         return _keep(args, data)
     lossy: Any = args.lossy or ([] if args.lose is None else args.lose.split(","))
@@ -285,8 +318,9 @@ def _check(args: argparse.Namespace) -> int:
     failed = []
     for path in args.files:
         try:
-            errors = _errors(read(path, args.max_input))
-        except OSError as error:
+            # All errors of a text are listed, so that any text is read to its end.
+            errors = _errors(read(path, args.max_input, first_line(source_name(path))))
+        except (OSError, ValueError) as error:
             # Go on with the other files.
             complain(error)
             failed.append(path)
@@ -334,13 +368,13 @@ def _stats(args: argparse.Namespace) -> int:
 def _measure(path: str, limit: int, tokens: Callable[[str], int] | None) -> list[str]:
     """Measure a file; if it cannot be read, report the error and return no lines."""
     try:
-        document = _document(read(path, limit))
+        document = _document(_read(path, limit))
         forms = _forms(document)
-    except OSError as error:
-        complain(error)
-        return []
     except (cad.CompactParseError, cad.DocumentError, cad.BinaryError) as error:
         complain(ValueError(f"{path}: {error}"))
+        return []
+    except (OSError, ValueError) as error:
+        complain(error)
         return []
     lines = [one_line(f"{path}: {len(document['nodes'])} nodes")]
     baseline = None
