@@ -755,9 +755,9 @@ class Session:
             Whether to write `TOOL|ref|` and `SYS|ref|` frames for tools and prompts that the peer
             has.
         types : {"json", "common"}
-            Which objects `tool` and `args` may contain: "json" only those that `Request` returns;
-            "common" also dates, UUIDs, enums, dataclasses and others, which are written as `shrink`
-            writes them.
+            Which objects `tool`, `args` and `messages` may contain: "json" only those that
+            `Request` returns; "common" also dates, UUIDs, enums, dataclasses, pydantic models and
+            others, which are written as `shrink` writes them.
         default : callable, optional
             Converts other objects, as in `json.dumps`.
 
