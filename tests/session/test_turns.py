@@ -711,6 +711,12 @@ def test_a_turn_is_a_value() -> None:
     assert Turn(1, "é").digest == Turn(2, "é".encode()).digest == Turn(3, ["é"]).digest
 
 
+@pytest.mark.parametrize("frames", [bytearray(b"a"), memoryview(b"a")])
+def test_a_turn_has_no_frames_that_can_change(frames: Any) -> None:
+    with pytest.raises(TypeError, match=f"a list of these, not {type(frames).__name__}"):
+        Turn(1, frames)
+
+
 @pytest.mark.parametrize(
     ("make", "error"),
     [

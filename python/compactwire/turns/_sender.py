@@ -50,6 +50,9 @@ class Turn:
             raise TypeError(f"number must be an int, not {type(self.number).__name__}")
         if not 1 <= self.number <= MAX_NUMBER:
             raise OptionError("number must be from 1 to 2^63 - 1", option="number")
+        if isinstance(self.frames, bytearray | memoryview):
+            found = type(self.frames).__name__
+            raise TypeError(f"frames must be a str, bytes or a list of these, not {found}")
         frames = self.frames if isinstance(self.frames, str | bytes) else tuple(self.frames)
         for frame in frames if isinstance(frames, tuple) else ():
             if not isinstance(frame, str | bytes):
