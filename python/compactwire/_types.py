@@ -50,7 +50,9 @@ def options_for(obj: Any, used: Callable[[Any], Any] | None) -> str:
     """Return the options that would convert an object, besides those that made `used`."""
     with_common = used is common or (isinstance(used, partial) and used.func is _common_or)
     decimal = sys.modules.get("decimal")
-    if with_common and decimal and isinstance(obj, decimal.Decimal) and obj.is_finite():
+    if with_common and decimal and isinstance(obj, decimal.Decimal):
+        if not obj.is_finite():
+            return f"default=, as {obj} is not a finite number"
         return f'default=, as types="common" writes at most {_MAX_ZEROS:,} zeros for an exponent'
     options = ["default="] if used is None or used is common else []
     if not with_common and _is_common(obj):
@@ -152,6 +154,11 @@ def _numpy_times(text: Any) -> Any:
     return head + point + fraction if fraction else head
 
 
+def _pandas(obj: Any, pandas: Any) -> Any:
+    """A missing value, which a column writes as null too."""
+    return None if obj is pandas.NA else NotImplemented
+
+
 # A number of a few bytes can have an exponent that would become gigabytes of zeros. The largest
 # exponent of the formats of IEEE 754 is 6144.
 _MAX_ZEROS = 10_000
@@ -162,4 +169,5 @@ _CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {
     "enum": _enum,
     "dataclasses": _dataclass,
     "numpy": _numpy,
+    "pandas": _pandas,
 }

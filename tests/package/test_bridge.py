@@ -170,7 +170,7 @@ def test_kept_cad_error_names_path_and_message() -> None:
     with pytest.raises(cw.DocumentError) as caught:
         cad.to_compact({"a: b": [float("nan")]}, "0.2", unknown="keep")
     assert caught.value.path == 'document["a: b"][0]'
-    assert caught.value.message == "NaN is not a JSON number"
+    assert caught.value.message == "NaN is not a JSON number; use null or a string"
 
 
 @pytest.mark.parametrize("enabled", [True, False])

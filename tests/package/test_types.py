@@ -15,6 +15,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
@@ -157,6 +158,7 @@ TABLE: dict[str, tuple[Any, str]] = {
         '"2026-11-22T14:50:00.00000012Z"',
     ),
     "pandas NaT": (pandas(lambda pd: pd.NaT), "null"),
+    "pandas NA": (pandas(lambda pd: pd.NA), "null"),
 }
 
 
@@ -288,6 +290,18 @@ def test_other_types_are_unsupported(value: Any) -> None:
     with pytest.raises(cw.UnsupportedValue) as raised:
         cw.shrink({"a": [value]})
     assert raised.value.path == "$.a[0]"
+
+
+def test_the_error_of_a_decimal_that_is_not_finite_says_so() -> None:
+    for write in (gcf.dumps, cw.shrink):
+        with pytest.raises(cw.UnsupportedValue, match="as NaN is not a finite number"):
+            write([Decimal("NaN")], types="common")
+
+
+def test_the_error_of_nan_says_what_to_use_instead() -> None:
+    for write in (gcf.dumps, cw.shrink, partial(cw.encode_tool_call, "tool")):
+        with pytest.raises(cw.UnsupportedValue, match=r"NaN is not a .*number; use null or a"):
+            write({"a": float("nan")})
 
 
 def test_numpy_types_that_json_cannot_have_are_unsupported() -> None:

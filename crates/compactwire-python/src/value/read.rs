@@ -577,7 +577,8 @@ impl<F: Fn(Code, &str, &str) -> Error> Sink for ValueTarget<'_, F> {
 
     fn float(&mut self, value: f64) -> Result<()> {
         if !value.is_finite() {
-            return Err(self.fail(Code::NotFinite, &format!("{value} is not a JSON number")));
+            let message = format!("{value} is not a JSON number; use null or a string");
+            return Err(self.fail(Code::NotFinite, &message));
         }
         self.next(1)?;
         build!(self.float(value))
