@@ -32,7 +32,9 @@ pub(crate) fn other(kind: Kind) -> &'static str {
     match kind {
         Kind::Response(_) => MESSAGE,
         Kind::Delta => "a delta: use apply_delta",
-        Kind::Gcf => "a GCF text: use gcf.loads, or gcf.decode for a graph",
+        Kind::Gcf => {
+            "a GCF text: use expand for one of shrink, gcf.loads, or gcf.decode for a graph"
+        }
         Kind::Request => "a request frame: use decode_request of a session",
         Kind::Tool => "a tool frame: use decode_request of a session, with all frames",
         Kind::System => "a system frame: use decode_request of a session, with all frames",
