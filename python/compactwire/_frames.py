@@ -148,6 +148,19 @@ def _are_same(new: Iterable[Any], old: Iterable[Any]) -> bool:
     return all(one is other for one, other in zip(new, old, strict=True))
 
 
+def lost_index(data: Any, /) -> str | None:
+    """Say what to do about the index of a Series of pandas that an array of its values would lose.
+
+    The index of a DataFrame becomes a column. One that is a range is lost in both, as in Arrow.
+    """
+    if hasattr(data, "columns") or type(data.index).__name__ == "RangeIndex":
+        return None
+    return (
+        f"an array of this {type(data).__name__} would lose its index; pass reset_index() for rows "
+        "with it, to_dict() for an object with its keys, or tolist() for the values alone"
+    )
+
+
 def _problem(values: Iterable[Any]) -> str | None:
     """Say what Arrow would change in the values of a column."""
     found = list(values)

@@ -154,3 +154,54 @@ def test_other_values_are_written_as_those_of_rows(values: list[Any]) -> None:
 
     rows = [{"n": n, "a": None if is_missing(one) else one} for n, one in enumerate(values)]
     assert gcf.loads(gcf.dumps(frame(values))) == gcf.loads(gcf.dumps(rows, types="common"))
+
+
+BY_NAME = pandas.Series([2, 1], index=pandas.Index(["a", "b"], name="k"), name="n")
+
+
+@pytest.mark.parametrize(
+    ("write", "path"),
+    [
+        (gcf.dumps, "$"),
+        (cw.shrink, "$"),
+        (lambda value: cw.shrink({"by k": [value]}), '$["by k"][0]'),
+        (lambda value: gcf.dumps([value], types="common"), "$[0]"),
+        (lambda value: cw.encode_tool_call("tool", {"n": value}), "arguments.n"),
+    ],
+)
+def test_a_series_that_would_lose_its_index_is_an_error(write: Any, path: str) -> None:
+    filtered = pandas.Series([1, 2, 3])[[1, 2]]
+    for series in (BY_NAME, filtered):
+        with pytest.raises(
+            cw.UnsupportedValue, match=r"lose its index; pass reset_index\(\)"
+        ) as error:
+            write(series)
+        assert error.value.path == path
+
+
+def test_what_the_error_about_an_index_advises_is_written() -> None:
+    assert gcf.loads(gcf.dumps(BY_NAME.reset_index())) == [{"k": "a", "n": 2}, {"k": "b", "n": 1}]
+    assert gcf.loads(gcf.dumps(BY_NAME.to_dict())) == {"a": 2, "b": 1}
+    assert gcf.loads(gcf.dumps(BY_NAME.tolist())) == [2, 1]
+
+
+def test_a_series_without_labels_is_an_array() -> None:
+    assert gcf.loads(gcf.dumps(pandas.Series([2, 1]))) == [2, 1]
+    assert gcf.loads(gcf.dumps(pandas.Series([3, 2, 1])[1:])) == [2, 1]
+
+
+def test_a_column_of_rows_has_no_index() -> None:
+    assert len(arrow.encode(pandas.Series(["a", "b"], index=[5, 7]))) == 2
+
+
+def test_rows_of_a_frame_without_missing_values_are_written_as_the_frame() -> None:
+    data = pandas.DataFrame(
+        {
+            "text": ["x", None, float("nan")],
+            "float": [1.0, float("nan"), 2.0],
+            "int": pandas.array([1, None, 2], dtype="Int64"),
+            "time": pandas.to_datetime(["2026", None, "2027"]),
+        }
+    )
+    rows = data.astype(object).where(data.notna(), None).to_dict("records")
+    assert gcf.dumps(rows, types="common") == gcf.dumps(data)

@@ -365,6 +365,18 @@ pub(super) fn lazy(object: &Bound<'_, PyAny>) -> Option<&'static str> {
     calls.into_iter().find_map(|(mark, call)| has(mark).then_some(call))
 }
 
+/// What to do about labels of the rows that [`if_column`] would not read, for an object in a value. To the
+/// functions of columns, rows have no labels.
+pub(super) fn lost_index(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let py = object.py();
+    if !has_method(object, intern!(py, "__arrow_c_stream__"))? || !is_of_pandas(object)? {
+        return Ok(None);
+    }
+    py.import(intern!(py, "compactwire._frames"))?
+        .call_method1(intern!(py, "lost_index"), (object,))?
+        .extract()
+}
+
 fn row_options(errors: &str, threads: Option<&Bound<'_, PyAny>>) -> PyResult<RowOptions> {
     let choices = [("raise", OnError::Raise), ("null", OnError::Null), ("report", OnError::Report)];
     let errors = one_of("errors", errors, choices)?;

@@ -234,6 +234,10 @@ fn write_text<M: Memory>(
             Err(Stop::Unusual) => return Ok(Text::Tree(write_tree()??)),
         }
     }
+    if let Some(message) = arrow::lost_index(obj)? {
+        let place = gcf::Place::Value("$".to_owned());
+        return Err(gcf::Error { code: gcf::Code::UnsupportedType, message, place }.into());
+    }
     if let Some(column) = arrow::if_column(obj)? {
         return Ok(Text::Tree(write_table(py, &column, options)?));
     }

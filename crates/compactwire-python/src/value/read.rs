@@ -7,7 +7,7 @@
 
 use super::vocabulary::Vocabulary;
 use crate::args::{class_name, utf8_if_whole, utf8_or};
-use crate::arrow::{Unreadable, caused, if_column, is_column, lazy};
+use crate::arrow::{Unreadable, caused, if_column, is_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::{push, tuple_of};
@@ -158,7 +158,7 @@ pub(crate) enum Invalid<'o, 'py> {
     Class(&'o Bound<'py, PyAny>, &'o str),
     /// `default=` keeps returning objects that are not JSON types.
     Default,
-    /// A value of an Arrow column that is not a JSON value.
+    /// A value of an Arrow column that is not a JSON value, or an object whose column would not be all of it.
     Cell(Code, String),
     /// An object that gives no Arrow column, because of the values at these steps from it.
     Column(Code, &'o str, String),
@@ -333,6 +333,9 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
     fn converted(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
         let may_be_column =
             self.default.map_or(Ok(true), |default| default.may_be_column(object))?;
+        if may_be_column && let Some(message) = unchecked(|| lost_index(object))? {
+            return Err(self.target.invalid(Invalid::Cell(Code::UnsupportedType, message)));
+        }
         // A producer of columns may be written in Python.
         let column = if may_be_column { unchecked(|| if_column(object)) } else { Ok(None) };
         match column {
