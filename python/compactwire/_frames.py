@@ -130,7 +130,13 @@ def _plain_decimals(values: list[Any]) -> list[Any]:
     exponents = {one.as_tuple().exponent for one in values if type(one).__name__ == "Decimal"}
     if len(exponents) == 1:
         return values
-    return [common(one) if type(one).__name__ == "Decimal" else one for one in values]
+    return [_text(one) if type(one).__name__ == "Decimal" else one for one in values]
+
+
+def _text(number: Any) -> Any:
+    """A decimal as `types="common"` writes it, or itself if it does not."""
+    text = common(number)
+    return number if text is NotImplemented else text
 
 
 def _plain(value: Any) -> Any:
@@ -141,6 +147,8 @@ def _plain(value: Any) -> Any:
     if type(value) is dict:
         members = {key: _plain(one) for key, one in value.items()}
         return value if _are_same(members.values(), value.values()) else members
+    if type(value).__name__ == "Decimal":
+        return _text(value)
     return _plain(common(value)) if is_unknown_to_arrow(type(value)) else value
 
 

@@ -34,6 +34,10 @@ CHANGED: list[tuple[list[Any], str]] = [
     ([{"a": {"b": 1}}, {"a": {"c": 1}}], "dicts with different keys"),
     ([[{"a": 1}], [{"b": 1}]], "dicts with different keys"),
     ([{1}], "sets"),
+    (
+        [decimal.Decimal("1.10"), decimal.Decimal("NaN")],
+        r"values of several types \(Decimal, str\)",
+    ),
 ]
 
 KEPT: list[list[Any]] = [
@@ -46,6 +50,7 @@ KEPT: list[list[Any]] = [
     [NOON, None, NOON],
     [DAY, pandas.NaT],
     [decimal.Decimal("1.10"), decimal.Decimal("2.20")],
+    [decimal.Decimal("1E+3"), decimal.Decimal(2)],
     [None, None],
     [],
 ]
@@ -112,6 +117,8 @@ ONLY_COMMON: dict[str, list[Any]] = {
     "UUID and text": [uuid.UUID(int=5), "x"],
     "dataclass": [Point(1, Color.RED), Point(2, Color.RED)],
     "decimals of several scales": [decimal.Decimal("1.1"), decimal.Decimal("1"), None],
+    "decimals in lists": [[decimal.Decimal("1.10"), decimal.Decimal(2)], [], None],
+    "decimals in dicts": [{"a": decimal.Decimal(2)}, {"a": decimal.Decimal("1.10")}],
 }
 
 
