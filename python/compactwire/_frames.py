@@ -22,8 +22,8 @@ _NULLS = {"NoneType", "NAType", "NaTType"}
 _NUMBERS = {int, float}
 
 _ADVICE = (
-    "give its values one type, or pass Python values: those of to_dict('records') of a DataFrame, "
-    "or tolist() of a Series"
+    "give its values one type, or pass Python values: data.astype(object).where(data.notna(), "
+    "None), then to_dict('records') of a DataFrame, or tolist() of a Series"
 )
 
 

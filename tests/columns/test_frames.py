@@ -201,6 +201,15 @@ def test_a_column_of_rows_has_no_index() -> None:
     assert len(arrow.encode(pandas.Series(["a", "b"], index=[5, 7]))) == 2
 
 
+def test_what_the_error_about_a_column_advises_is_written() -> None:
+    data = frame([decimal.Decimal("1.10"), 2, None])
+    data["f"] = [1.0, float("nan"), 2.0]
+    rows = data.astype(object).where(data.notna(), None).to_dict("records")
+    assert [row["a"] for row in gcf.loads(gcf.dumps(rows, types="common"))] == ["1.10", 2, None]
+    values = data["a"].astype(object).where(data["a"].notna(), None).tolist()
+    assert gcf.loads(gcf.dumps(values, types="common")) == ["1.10", 2, None]
+
+
 def test_rows_of_a_frame_without_missing_values_are_written_as_the_frame() -> None:
     data = pandas.DataFrame(
         {
