@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import compactwire as cw
 from compactwire import analysis
+from compactwire.analysis import samples
 from compactwire.analysis.extra import need
 
 pa = need("pyarrow", "")
@@ -54,6 +55,35 @@ def test_a_sample_ends_where_its_bytes_are_reached() -> None:
     many = column([f"{n:03}" for n in range(500)])
     assert len(texts(analysis.sample(many, 500, max_bytes=30))) == 10
     assert len(texts(analysis.sample(many, 500, max_bytes=31))) == 11
+
+
+@pytest.mark.parametrize("limits", [{"k": 1 << 62, "max_bytes": 100_000}, {"k": 4_000}])
+def test_the_cost_of_a_sample_is_linear(
+    limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+
+    def counted(keys: Any) -> list[Any]:
+        sizes.append(len(keys))
+        return sorted(keys)
+
+    monkeypatch.setattr(samples, "sorted", counted, raising=False)
+    many = [f"text {n}" for n in range(10_000)]
+    batches = [column([*many[start : start + 50]]) for start in range(0, len(many), 50)]
+    analysis.sample(batches, limits["k"], max_bytes=limits.get("max_bytes"))
+    assert sizes
+    assert sum(sizes) <= 4 * len(many)
+
+
+def test_samples_of_different_seeds_do_not_merge() -> None:
+    parts = [analysis.sample(column(["a", "b"]), 5, seed=seed) for seed in (0, 7)]
+    with pytest.raises(cw.CompactWireError, match="the seeds 0 and 7"):
+        analysis.merge_samples(parts, 5)
+    merged = analysis.merge_samples(parts[1:], 5)
+    with pytest.raises(cw.CompactWireError, match="the seeds 0 and 7"):
+        analysis.merge_samples([merged, parts[0]], 5)
+    unknown = parts[0].replace_schema_metadata(None)
+    assert texts(analysis.merge_samples([unknown, parts[0]], 5)) == texts(parts[0])
 
 
 def test_a_text_is_held_out_or_in_the_sample() -> None:

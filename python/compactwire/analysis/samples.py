@@ -6,6 +6,7 @@ least of the whole are among the least of each part. A text counts once, however
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 _KEY_BYTES = 16
 _HELD_OUT_BELOW = 26  # Of 256: about a tenth.
 _SEEDS = 1 << 64
+_NAMES = ("key", "text")
+# The metadata of a sample: its seed.
+_SEED = b"compactwire.seed"
 
 
 def sample(
@@ -45,7 +49,7 @@ def sample(
         A number from 0 to 2^64 - 1: another seed gives another sample.
     max_bytes : int, optional
         Take no more texts once they have this many bytes together, 1 or more. The memory is that
-        of the sample and a batch.
+        of two samples and a batch.
     hold_out : bool
         Whether to leave out the texts that `held_out` names, about a tenth.
 
@@ -73,13 +77,12 @@ def sample(
     if not 0 <= seed < _SEEDS:
         raise OptionError(f"seed must be from 0 to 2^64 - 1, not {shown(seed)}", option="seed")
     prefix = seed.to_bytes(8, "big")
-    found: dict[bytes, str] = {}
+    found = _Least(k, max_bytes)
     for rows in rows_of(source, Reading(column)):
         for text in rows.texts:
             if text is not None and not (hold_out and _is_held_out(text)):
-                found[sha256(prefix + text.encode()).digest()[:_KEY_BYTES]] = text
-        found = _least(found, k, max_bytes)
-    return _table(found)
+                found.add(sha256(prefix + text.encode()).digest()[:_KEY_BYTES], text)
+    return _table(found.texts(), seed)
 
 
 def merge_samples(
@@ -91,7 +94,8 @@ def merge_samples(
     ----------
     tables : iterable of Arrow table
         Results of `sample` or `merge_samples` with the same `seed`, with this `k` and `max_bytes`
-        or larger ones. They are read one after the other.
+        or larger ones. They are read one after the other. The seed is in the metadata of their
+        schema; where an engine dropped that, it is not checked.
     k, max_bytes
         As in `sample`.
 
@@ -105,7 +109,7 @@ def merge_samples(
     TypeError
         An item is no table of Arrow.
     CompactWireError
-        A column is missing, or a number is out of range.
+        A column is missing, the seeds differ, or a number is out of range.
 
     Examples
     --------
@@ -115,11 +119,19 @@ def merge_samples(
     _check(k=k, max_bytes=max_bytes)
     if hasattr(tables, "__arrow_c_stream__"):
         raise TypeError("merge_samples takes a list of tables, not one table")
-    found: dict[bytes, str] = {}
+    found = _Least(k, max_bytes)
+    seeds: set[int] = set()
     for table in tables:
-        found.update(_pairs(table))
-        found = _least(found, k, max_bytes)
-    return _table(found)
+        columns = _columns(table)
+        seeds |= _seeds(columns)
+        if len(seeds) > 1:
+            raise CompactWireError(
+                f"the samples were taken with the seeds {' and '.join(map(str, sorted(seeds)))}:"
+                " they merge only if all have the same"
+            )
+        for key, text in zip(*(columns[name].to_pylist() for name in _NAMES), strict=True):
+            found.add(key, text)
+    return _table(found.texts(), *seeds)
 
 
 def held_out(source: Any, /, *, column: str | None = None) -> Iterator[pa.RecordBatch]:
@@ -168,34 +180,75 @@ def _check(**numbers: int | None) -> None:
             check_positive(name, number)
 
 
-def _least(found: dict[bytes, str], k: int, max_bytes: int | None) -> dict[bytes, str]:
-    """Keep the texts of the least keys: k, or as many as reach the bytes.
+class _Least:
+    """The texts of the least keys: k, or as many as reach the bytes.
 
     The text that reaches the bytes belongs to the sample: without it, a part would not know where
     the sample of the whole ends.
     """
-    kept: dict[bytes, str] = {}
-    size = 0
-    for key in sorted(found)[:k]:
-        if max_bytes is not None and size >= max_bytes:
-            break
-        kept[key] = found[key]
-        size += len(found[key].encode())
-    return kept
+
+    def __init__(self, k: int, max_bytes: int | None) -> None:
+        self._k, self._max_bytes = k, max_bytes
+        self._found: dict[bytes, tuple[str, int]] = {}
+        self._bytes = 0
+        # The largest key of a sample that is full: later samples have no larger one.
+        self._last: bytes | None = None
+        self._set_limits()
+
+    def add(self, key: bytes, text: str) -> None:
+        """Add a text, unless its key is too large."""
+        if key in self._found or (self._last is not None and key > self._last):
+            return
+        size = len(text.encode())
+        self._found[key] = text, size
+        self._bytes += size
+        if len(self._found) >= self._max_count or self._bytes >= self._max_total:
+            self._prune()
+
+    def texts(self) -> dict[bytes, str]:
+        """The sample, in the order of the keys."""
+        self._prune()
+        return {key: text for key, (text, _) in self._found.items()}
+
+    def _prune(self) -> None:
+        kept: dict[bytes, tuple[str, int]] = {}
+        total = 0
+        for key in sorted(self._found):
+            kept[key] = self._found[key]
+            total += kept[key][1]
+            if len(kept) == self._k or (self._max_bytes is not None and total >= self._max_bytes):
+                self._last = key
+                break
+        self._found, self._bytes = kept, total
+        self._set_limits()
+
+    def _set_limits(self) -> None:
+        """Prune again when the sample has doubled, so that the cost is linear in what is added."""
+        self._max_count = 2 * self._k
+        least = math.inf if self._max_bytes is None else self._max_bytes
+        self._max_total = 2 * max(self._bytes, least)
 
 
-def _pairs(table: Any) -> Iterator[tuple[bytes, str]]:
+def _columns(table: Any) -> pa.Table:
     if not hasattr(table, "__arrow_c_stream__"):
         found = type(table).__name__
         raise TypeError(f"expected a table of Arrow that sample() returned, not {found}")
     columns = need("pyarrow", "pyarrow").table(table)
-    for name in ("key", "text"):
+    for name in _NAMES:
         if name not in columns.column_names:
             raise CompactWireError(f"the table has no column {name!r}: pass the result of sample()")
-    return zip(columns["key"].to_pylist(), columns["text"].to_pylist(), strict=True)
+    return columns
 
 
-def _table(found: dict[bytes, str]) -> pa.Table:
+def _seeds(table: pa.Table) -> set[int]:
+    """The seed of a sample, if its metadata says it."""
+    seed = (table.schema.metadata or {}).get(_SEED)
+    return set() if seed is None else {int(seed)}
+
+
+def _table(found: dict[bytes, str], seed: int | None = None) -> pa.Table:
     pa = need("pyarrow", "pyarrow")
-    schema = pa.schema([("key", pa.binary(_KEY_BYTES)), ("text", pa.large_string())])
+    metadata = None if seed is None else {_SEED: str(seed).encode()}
+    types = (pa.binary(_KEY_BYTES), pa.large_string())
+    schema = pa.schema(list(zip(_NAMES, types, strict=True)), metadata)
     return pa.table([list(found), list(found.values())], schema=schema)
