@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ import pytest
 import compactwire as cw
 from compactwire import analysis, cad, gcf
 from compactwire.analysis import timing
+from compactwire.analysis.extra import need
 from compactwire.analysis.measured import same
 from tests.strategies.analysis import ANSWERS, PLATE, ROWS, measured, nested, payload
+
+pa, pd = need("pyarrow", ""), need("pandas", "")
 
 PROTOCOL = ["verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
 
@@ -139,7 +143,7 @@ def test_options_are_checked_before_measuring() -> None:
         measured([1], formats=[3])
     with pytest.raises(ValueError, match="duplicate format 'gcf'"):
         measured([1], formats=["json", "gcf", "gcf"])
-    for seconds in (-1, math.nan):
+    for seconds in (-1, math.nan, math.inf):
         with pytest.raises(ValueError, match="must be 0 or more"):
             analysis.compare([1], seconds=seconds)
 
@@ -225,3 +229,57 @@ def test_an_input_that_takes_longer_than_what_is_left_is_not_timed() -> None:
     assert budget.spend([lambda: None], 1e-6)
     assert budget.spend([lambda: None], 10.0) is None
     assert budget.spend([lambda: None], 1e-6)
+
+
+def test_columns_and_batches_are_compared_as_their_rows(tmp_path: Path) -> None:
+    texts = ["a", None, "bb"]
+    expected = analysis.compare(["a", "bb"], formats=["dsl"], seconds=0)
+    column = pa.array(texts)
+    for value in (
+        column,
+        pd.Series(texts),
+        [column.slice(0, 1), column.slice(1)],
+        next(analysis.batches(column)),
+        list(analysis.batches(column)),
+        analysis.batches(column, rows=1),
+    ):
+        found = analysis.compare(value, formats=["dsl"], seconds=0)
+        pd.testing.assert_frame_equal(found, expected)
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text('{"a":1}\n{"a":2}\n', encoding="utf-8")
+    rows = [{"a": 1}, {"a": 2}]
+    expected = analysis.compare(rows, formats=["gcf"], seconds=0)
+    for value in (pa.Table.from_pylist(rows), analysis.batches(lines), map(pd.DataFrame, [rows])):
+        found = analysis.compare(value, formats=["gcf"], seconds=0)
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_rows_that_cannot_be_compared_are_an_error(tmp_path: Path) -> None:
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text('1\n{"a":\n', encoding="utf-8")
+    for value, message in (
+        (pa.array([None], pa.string()), "there is no text"),
+        (pa.array([b"x", b"\xff"]), "^row 1 cannot be read: UnicodeDecodeError"),
+        (analysis.batches(lines, rows=1), "^item 1: row 0 cannot be read: JSONDecodeError"),
+        ([pa.array(["a"]), pa.table({"a": [1]})], "some items have texts"),
+    ):
+        with pytest.raises(cw.CompactWireError, match=message):
+            analysis.compare(value, seconds=0)
+
+
+def test_a_pattern_of_files_is_not_measured_as_a_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n", encoding="utf-8")
+    for value in (str(tmp_path / "*.csv"), [str(tmp_path / "*.csv"), "a"]):
+        with pytest.raises(cw.OptionError, match=r"is a pattern of files: pass pathlib\.Path"):
+            analysis.compare(value, seconds=0)
+    monkeypatch.chdir(tmp_path)
+    for text in ("*", "**really?**", "b*.csv"):
+        assert analysis.compare(text, formats=["dsl"], seconds=0)["round_trip"].all()
+
+
+def test_seconds_must_be_a_number() -> None:
+    seconds: Any = "x"
+    with pytest.raises(TypeError, match="seconds must be a number, not str"):
+        analysis.compare("hi", seconds=seconds)

@@ -60,13 +60,14 @@ def compare(
     Parameters
     ----------
     value : Response, str, value of JSON, gcf.Payload, CAD document, list of messages, Corpus, \
-            DataFrame, Arrow table or column, or path-like
+            DataFrame, Arrow table or column, list or iterator of these, or path-like
         The input. A `str` is the result of a response. Each item of a list of `Response` and `str`
         (or of `gcf.Payload`) is an input of its own; any other list is one value. A `Corpus` has
         named inputs. CAD documents are measured in their canonical form. A DataFrame or table is
-        one value, the list of its rows; each row of a column of texts is a message. A
-        `pathlib.Path` is a file, a folder (as in `read_corpus`) or a pattern; each file is an
-        input. For data larger than memory, use `measure` and `summarize`.
+        one value, the list of its rows; each row of a column of texts is a message. Several of
+        these, such as the batches of `batches`, are joined. A `pathlib.Path` is a file, a folder
+        (as in `read_corpus`) or a pattern; each file is an input. For data larger than memory, use
+        `measure` and `summarize`.
     formats : iterable of str or Candidate, optional
         The formats, in the order of the table; by default all that can represent the input.
         Responses: the seven of the Compact Protocol. Values: "gcf"; "base85", "zstd" and
@@ -104,8 +105,8 @@ def compare(
         The input is of a type that cannot be compared.
     CompactWireError
         A format is unknown or named twice, a corpus is empty, a value contains itself or is nested
-        too deep, a number is out of range, a file does not match its suffix, or a `str` is the
-        name of a file.
+        too deep, a number is out of range, a file does not match its suffix, a row cannot be read,
+        there is no row with a text, or a `str` is the name or pattern of a file.
     GcfError
         JSON cannot represent a part of the value, such as NaN; the message names its path.
     ImportError

@@ -10,7 +10,7 @@ import contextlib
 import glob
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -184,29 +184,31 @@ def _kind_of_batch(source: Any) -> Literal["text", "json"] | None:
 
 
 def opened(value: Any) -> Any:
-    """Return the input that a path, data frame or column holds; any other value as it is.
+    """Return the input that a path, data frame, column or batches hold; any other value as it is.
 
     Raises
     ------
     CompactWireError
-        A file does not match its suffix; or the value is a `str` that names a file or folder, or
-        a list with the name of a file, which the caller may have meant.
+        A file does not match its suffix; a row cannot be read, or there is none; or the value is a
+        `str` that names a file or folder or a pattern of files, or a list with such a name, which
+        the caller may have meant.
     """
     if isinstance(value, PathLike):
         return _of_path(Path(value))
     if isinstance(value, str):
         _check_no_path(value, folders=True)
+    _check_in_memory(value)
+    if _is_arrow(value):
+        return _in_memory([value])
+    if isinstance(value, Iterator):
+        value = list(value)
     if isinstance(value, list | tuple) and value:
         if all(isinstance(item, PathLike) for item in value):
             return Corpus({Path(item).as_posix(): read_input(Path(item)) for item in value})
+        if all(map(_is_arrow, value)):
+            return _in_memory(value)
         for item in value:
             _check_no_path(item)
-    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
-        columns = to_arrow(value)
-        if columns is not None and is_text(columns.type):
-            return [text for text in columns.to_pylist() if text is not None]
-        return gcf.loads(gcf.dumps(value))
-    _check_in_memory(value)
     return value
 
 
@@ -222,18 +224,67 @@ def _of_path(path: Path) -> Corpus:
 def _check_no_path(text: object, *, folders: bool = False) -> None:
     if not isinstance(text, str) or len(text) > _LONGEST_PATH or not text.isprintable():
         return
-    kind = ""
+    found = ""
     with contextlib.suppress(OSError, ValueError):
         if Path(text).is_file():
-            kind = "file"
+            found = "the name of a file"
         elif folders and text and Path(text).is_dir():
-            kind = "folder"
-    if kind:
+            found = "the name of a folder"
+        elif _matches_files(text):
+            found = "a pattern of files"
+    if found:
         raise OptionError(
-            f"{text!r} is the name of a {kind}: pass pathlib.Path({text!r}) for its content, or"
+            f"{text!r} is {found}: pass pathlib.Path({text!r}) for its content, or"
             f" compactwire.Response({text!r}) for the text itself",
             option="value",
         )
+
+
+def _matches_files(text: str) -> bool:
+    """Whether a text looks like a pattern of files, and one of them exists."""
+    looks = glob.has_magic(text) and (os.sep in text or kind_of_file(Path(text)) is not None)
+    return looks and any(Path(one).is_file() for one in glob.iglob(text))  # noqa: PTH207
+
+
+def _in_memory(sources: Sequence[Any]) -> list[Any]:
+    """Return the texts of columns, or the rows of tables, one source after the other."""
+    found: dict[Literal["text", "json"], list[Any]] = {}
+    for place, source in enumerate(sources):
+        name = f"item {place}: " if len(sources) > 1 else ""
+        kind, items = _items(source, name)
+        found.setdefault(kind, []).extend(items)
+    if len(found) > 1:
+        raise CompactWireError(
+            "some items have texts, others values of JSON; compare them in one call each"
+        )
+    ((kind, items),) = found.items()
+    if kind == "text" and not items:
+        raise CompactWireError("there is no text to compare: all rows are null, or there is none")
+    return items
+
+
+def _items(source: Any, name: str) -> tuple[Literal["text", "json"], list[Any]]:
+    _check_in_memory(source)
+    columns: Any = to_arrow(source)
+    own = _kind_of_batch(source)
+    if own is None and not is_text(columns.type):
+        return "json", gcf.loads(gcf.dumps(columns))
+    read: Callable[[str], Any] = parse if own == "json" else str
+    cells = [
+        cell
+        for rows in _of_arrow(columns, own, Reading())
+        for cell in zip(rows.texts, rows.errors, strict=True)
+    ]
+    items = []
+    for row, (text, error) in enumerate(cells):
+        try:
+            items += [] if text is None else [read(text)]
+        except (ValueError, RecursionError, DuplicateKeyError) as failure:
+            error = type(failure).__name__
+        if error is not None:
+            message = f"{name}row {row} cannot be read: {error}; `measure` counts such rows"
+            raise CompactWireError(message)
+    return own or "text", items
 
 
 # Arrow --------------------------------------------------------------------------------------------
@@ -251,6 +302,11 @@ def _check_in_memory(source: Any) -> None:
             )
 
 
+def _is_arrow(source: Any) -> bool:
+    methods = ("__arrow_c_stream__", "__arrow_c_array__", "to_frame")
+    return any(hasattr(source, method) for method in methods)
+
+
 def to_arrow(source: Any) -> pa.ChunkedArray | None:
     """Return an Arrow column or table as one column; None for anything else.
 
@@ -259,19 +315,21 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
     CompactWireError
         The values of a column have no common Arrow type.
     """
+    if not _is_arrow(source):
+        return None
     pa = need("pyarrow", "pyarrow")
     if type(source).__module__.partition(".")[0] == "pandas":
         source, problem = readable(source)
         if problem is not None:
             raise problem.error()
     try:
-        if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "__arrow_c_array__"):
+        if hasattr(source, "__arrow_c_stream__"):
+            return pa.chunked_array(source)
+        if hasattr(source, "__arrow_c_array__"):
             return pa.chunked_array([pa.array(source)])
-        if not hasattr(source, "__arrow_c_stream__") and hasattr(source, "to_frame"):
-            column = pa.chunked_array(source.to_frame())  # A Series of pandas before 3.
-            chunks = [chunk.field(0) for chunk in column.chunks]
-            return pa.chunked_array(chunks, column.type[0].type)
-        return pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else None
+        column = pa.chunked_array(source.to_frame())  # A Series of pandas before 3.
+        chunks = [chunk.field(0) for chunk in column.chunks]
+        return pa.chunked_array(chunks, column.type[0].type)
     except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
         raise CompactWireError(
             f"this {type(source).__name__} cannot be read as Arrow: {one_line(str(error)[:200])};"
