@@ -120,9 +120,7 @@ def compare(
     0     dsl    model     27      12        True
     1  base85  program     45      31        True
     """
-    seconds = real("seconds", seconds)
-    if not seconds >= 0:  # Also true for NaN.
-        raise OptionError(f"seconds must be 0 or more, not {seconds}", option="seconds")
+    seconds = _finite("seconds", seconds)
     pandas = need("pandas", "pandas")
     count = counter(tokenizer)
     per_token = None if price is None else checked_price(price) / 1e6
@@ -145,10 +143,14 @@ def compare(
 
 def checked_price(price: float) -> float:
     """Return the price of a million tokens, which is 0 or more."""
-    price = real("price", price)
-    if not 0 <= price < math.inf:
-        raise OptionError(f"price must be 0 or more and finite, not {price}", option="price")
-    return price
+    return _finite("price", price)
+
+
+def _finite(name: str, value: float) -> float:
+    number = real(name, value)
+    if not 0 <= number < math.inf:  # Also true for NaN.
+        raise OptionError(f"{name} must be 0 or more and finite, not {number}", option=name)
+    return number
 
 
 def named(value: Any) -> Mapping[str, Any]:
