@@ -297,7 +297,23 @@ def test_train_without_a_sample_takes_each_row(
     code, err = train(capsys, out, lake / "a.jsonl")
     assert out.read_bytes() == cw.Dictionary.train(rows, size=2000, time=0).to_bytes()
     code, err = train(capsys, out, lake / "a.jsonl", "--max-input", 999)
-    assert (code, err.endswith("larger than 999 bytes, the limit of --max-input\n")) == (1, True)
+    said = "999 bytes, the limit of --max-input; --sample trains on a sample of files of any size\n"
+    assert (code, err.endswith(said)) == (1, True)
+
+
+@pytest.mark.parametrize("options", [[], ["--sample", 50_000], ["--held-out"]], ids=str)
+def test_train_leaves_out_a_file_that_cannot_be_read(
+    options: list[object], lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    options = ["--column", "text", *options]
+    assert train(capsys, out, lake, *options)[0] == 0
+    expected = out.read_bytes()
+    (lake / "damaged.parquet").write_bytes((lake / "b.parquet").read_bytes()[:-8])
+    code, err = train(capsys, out, lake, *options)
+    assert (code, out.read_bytes()) == (1, expected)
+    assert f"compactwire: error: {lake / 'damaged.parquet'}: invalid Parquet: " in err
+    assert err.endswith("compactwire: left out are the files that failed: 1\n")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import compactwire as cw
 from compactwire import CompactWireError
 
-from ._shell import tell
+from ._shell import complain, tell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,27 +30,63 @@ class Size:
     share: float
 
 
-def sampled(
-    paths: Iterable[str], column: str | None, max_bytes: int, *, hold_out: bool
-) -> list[str]:
-    """Return a sample of the texts of files, in the order of their hashes.
+def files_of(paths: Iterable[str], column: str | None) -> list[Path]:
+    """Return the files whose texts are sampled.
 
     Raises
     ------
     ValueError
-        A file cannot be read, or the extra ``analysis`` is not installed.
+        A path has no file, or one of an unknown kind.
     """
-    try:
-        from compactwire.analysis import sample
+    from compactwire.analysis.sources import Reading, files
 
-        batches = _counted(_batches(paths, column))
-        table = sample(batches, _UNLIMITED, max_bytes=max_bytes, hold_out=hold_out)
-        texts: list[str] = table["text"].to_pylist()
-    except (ImportError, CompactWireError) as error:
+    try:
+        return [file for path in paths for file in files(path, Reading(column))]
+    except CompactWireError as error:
         # `kind` is no option of the command.
         message = str(error).removesuffix("; with kind='text', it is one text")
         raise ValueError(message) from error
+
+
+def sampled(
+    files: list[Path], column: str | None, max_bytes: int, failed: list[Path], *, hold_out: bool
+) -> list[str]:
+    """Return a sample of the texts of files, in the order of their hashes.
+
+    A file that cannot be read to its end is reported, added to `failed` and left out.
+
+    Raises
+    ------
+    ValueError
+        The extra ``analysis`` is not installed.
+    """
+    try:
+        from compactwire.analysis import merge_samples
+
+        samples = _samples(files, column, max_bytes, failed, hold_out=hold_out)
+        table = merge_samples(samples, _UNLIMITED, max_bytes=max_bytes)
+        texts: list[str] = table["text"].to_pylist()
+    except ImportError as error:
+        raise ValueError(str(error)) from error
     return texts
+
+
+def _samples(
+    files: list[Path], column: str | None, max_bytes: int, failed: list[Path], *, hold_out: bool
+) -> Iterator[pa.Table]:
+    from compactwire.analysis import sample
+
+    unreadable: Counter[str] = Counter()
+    for file in files:
+        batches = _counted(_batches(file, column), unreadable)
+        try:
+            found = sample(batches, _UNLIMITED, max_bytes=max_bytes, hold_out=hold_out)
+        except (OSError, CompactWireError) as error:
+            complain(error)
+            failed.append(file)
+        else:
+            yield found
+    _tell_failed(unreadable)
 
 
 def has_rows(path: Path) -> bool:
@@ -60,8 +96,10 @@ def has_rows(path: Path) -> bool:
     return kind_of_file(path) in ("lines", "csv", "table")
 
 
-def rows_of(path: Path, column: str | None) -> Iterator[str]:
-    """Return the rows of a file; at the end, tell how many could not be read.
+def rows_of(path: Path, column: str | None, limit: int) -> list[str]:
+    """Return the rows of a file, and tell how many could not be read.
+
+    The reading ends with the batch that passes `limit` bytes.
 
     Raises
     ------
@@ -71,17 +109,24 @@ def rows_of(path: Path, column: str | None) -> Iterator[str]:
     from compactwire.analysis.sources import Reading, read_file
 
     failed: Counter[str] = Counter()
+    found: list[str] = []
+    size = 0
     try:
         for rows, _ in read_file(path, Reading(column)):
             failed.update(error for error in rows.errors if error)
-            yield from (text for text in rows.texts if text is not None)
+            texts = [text for text in rows.texts if text is not None]
+            found += texts
+            size += sum(len(text.encode()) for text in texts)
+            if size > limit:
+                break
     except ImportError as error:
         raise ValueError(str(error)) from error
     _tell_failed(failed)
+    return found
 
 
 def held_out_sizes(
-    dictionary: cw.Dictionary, paths: Iterable[str], column: str | None
+    dictionary: cw.Dictionary, files: list[Path], column: str | None
 ) -> tuple[Size, Size, Size]:
     """Measure the held-out texts with this dictionary, the built-in one and none.
 
@@ -100,7 +145,8 @@ def held_out_sizes(
     )
     parts = (
         summarize(measure(batch, kind="text", formats=[own, "dictionary", "zstd"], tokenizer=None))
-        for batch in held_out(_batches(paths, column))
+        for file in files
+        for batch in held_out(_batches(file, column))
     )
     frame = report(merge(parts)).set_index("format")
     if frame.empty:
@@ -113,23 +159,20 @@ def held_out_sizes(
     return new, built_in, plain
 
 
-def _batches(paths: Iterable[str], column: str | None) -> Iterator[pa.RecordBatch]:
-    from compactwire.analysis.sources import Reading, files, read_file, to_batch
+def _batches(file: Path, column: str | None) -> Iterator[pa.RecordBatch]:
+    from compactwire.analysis.sources import Reading, read_file, to_batch
 
-    reading = Reading(column)
-    found: list[Path] = [file for path in paths for file in files(path, reading)]
-    for file in found:
-        for rows, _ in read_file(file, reading):
-            yield to_batch(rows)
+    for rows, _ in read_file(file, Reading(column)):
+        yield to_batch(rows)
 
 
-def _counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Pass batches on; at the end, tell how many rows could not be read."""
-    failed: Counter[str] = Counter()
+def _counted(
+    batches: Iterable[pa.RecordBatch], unreadable: Counter[str]
+) -> Iterator[pa.RecordBatch]:
+    """Pass batches on, and count the rows that could not be read."""
     for batch in batches:
-        failed.update(batch["error"].drop_null().to_pylist())
+        unreadable.update(batch["error"].drop_null().to_pylist())
         yield batch
-    _tell_failed(failed)
 
 
 def _tell_failed(failed: Counter[str]) -> None:

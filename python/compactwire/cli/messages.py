@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _SAMPLE_SIZES = 100
 
 _NOT_SAVED = 1
+# The exit code of `train` if a file was left out.
+_FAILED = 1
 
 # The number of digits that Python converts by default.
 _MAX_DIGITS = 4300
@@ -200,7 +202,10 @@ def _run_train(args: argparse.Namespace) -> int:
         raise ValueError("--sample must be 1 or more, not 0")
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
-    texts = _sample(args) if sampled else list(_samples(args))
+    failed: list[Path] = []
+    texts = _sample(args, failed) if sampled else list(_samples(args, failed))
+    if failed and not texts:
+        return _FAILED
     if not texts:
         where = "" if args.column is None else f" with a text in {args.column!r}"
         raise ValueError(f"no samples to train on: the paths have no file or row{where}")
@@ -211,7 +216,7 @@ def _run_train(args: argparse.Namespace) -> int:
         model=args.model,
         time=args.time,
     )
-    if args.held_out and not _verified(dictionary, args):
+    if args.held_out and not _verified(dictionary, args, failed):
         return _NOT_SAVED
     write_bytes(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
@@ -221,13 +226,17 @@ def _run_train(args: argparse.Namespace) -> int:
         left_out = ", without the held-out texts" if args.held_out else ""
         facts += f" (a sample with seed 0 and max_bytes {_sample_size(args)}{left_out})"
     tell(f"{args.output}: {facts}")
-    return OK
+    if failed:
+        tell(f"compactwire: left out are the files that failed: {len(failed)}")
+    return _FAILED if failed else OK
 
 
-def _sample(args: argparse.Namespace) -> list[str]:
-    from ._training import sampled
+def _sample(args: argparse.Namespace, failed: list[Path]) -> list[str]:
+    """Return the sample of the files; those that cannot be read are added to `failed`."""
+    from ._training import files_of, sampled
 
-    return sampled(args.paths, args.column, _sample_size(args), hold_out=args.held_out)
+    files = files_of(args.paths, args.column)
+    return sampled(files, args.column, _sample_size(args), failed, hold_out=args.held_out)
 
 
 def _sample_size(args: argparse.Namespace) -> int:
@@ -235,11 +244,12 @@ def _sample_size(args: argparse.Namespace) -> int:
     return size
 
 
-def _verified(dictionary: cw.Dictionary, args: argparse.Namespace) -> bool:
+def _verified(dictionary: cw.Dictionary, args: argparse.Namespace, failed: list[Path]) -> bool:
     """Print the figures of the held-out texts; whether the dictionary is to be saved."""
-    from ._training import held_out_sizes
+    from ._training import files_of, held_out_sizes
 
-    new, built_in, plain = held_out_sizes(dictionary, args.paths, args.column)
+    files = [file for file in files_of(args.paths, args.column) if file not in failed]
+    new, built_in, plain = held_out_sizes(dictionary, files, args.column)
     for name, size in (("this dictionary", new), ("built-in", built_in), ("plain zstd", plain)):
         tell(f"held out: {name:<15} {size.bytes:>14,} bytes {size.share:>7.1%} of JSON")
     if new.bytes < built_in.bytes or args.always_save:
@@ -253,21 +263,32 @@ def _verified(dictionary: cw.Dictionary, args: argparse.Namespace) -> bool:
     return False
 
 
-def _samples(args: argparse.Namespace) -> Iterator[str]:
-    """Read the samples, which together have at most `args.max_input` bytes."""
+def _samples(args: argparse.Namespace, failed: list[Path]) -> Iterator[str]:
+    """Read the samples, which together have at most `args.max_input` bytes.
+
+    A file of rows that cannot be read is reported, added to `failed` and left out.
+    """
     from ._training import has_rows, rows_of
 
     left = args.max_input
     for path in _files(args.paths):
         if args.column is None and not has_rows(path):
-            texts = iter([read_text(str(path), left)])
+            texts = [read_text(str(path), left)]
         else:
-            texts = rows_of(path, args.column)
+            try:
+                texts = rows_of(path, args.column, left)
+            except (OSError, ValueError) as error:
+                complain(error)
+                failed.append(path)
+                continue
         for text in texts:
             left -= len(text.encode())
             if left < 0:
                 limit = f"{args.max_input:,} bytes, the limit of --max-input"
-                raise OSError(f"{path}: with it, the samples are larger than {limit}")
+                raise OSError(
+                    f"{path}: with it, the samples are larger than {limit}; --sample trains on a"
+                    " sample of files of any size"
+                )
             yield text
 
 
