@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,7 @@ import pytest
 import compactwire as cw
 from compactwire import analysis
 from compactwire.analysis.extra import need
-from compactwire.cli import main
+from compactwire.cli import analyze, main
 from tests.strategies.analysis import ANSWERS
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
@@ -191,6 +196,53 @@ def test_an_invalid_option_is_an_error_before_reading(
     code, out, err = run(capsys, "analyze", lake, *option)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert message in err
+
+
+def test_two_workers_give_the_output_of_one(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (lake / "c.parquet").write_bytes(b"PAR1")
+    (lake / "d.jsonl").write_text('{"text":1}\n', encoding="utf-8")
+    arguments = ("analyze", lake, "--column", "text", "--format", "dsl", "--tokenizer", "none")
+    alone = run(capsys, *arguments)
+    assert (alone[0], "c.parquet: invalid Parquet" in alone[2]) == (1, True)
+    assert run(capsys, *arguments, "--workers", 2) == alone
+    message = "compactwire: error: --workers must be 1 or more, not 0\n"
+    assert run(capsys, *arguments, "--workers", 0) == (1, "", message)
+
+
+def test_a_worker_that_ends_is_an_error_with_the_file(
+    lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyze, "_start_worker", partial(os._exit, 1))
+    submit = ProcessPoolExecutor.submit
+
+    def late(pool: Any, *arguments: Any) -> Any:
+        while pool._processes and not pool._broken:
+            time.sleep(0.01)
+        return submit(pool, *arguments)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", late)
+    code, _, err = run(capsys, "analyze", lake, "--workers", 2)
+    assert code == 1
+    for name in ("a.jsonl", "b.parquet"):
+        assert f"error: {lake / name}: its process ended unexpectedly\n" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: needs groups of processes")
+def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
+    fifo, more = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for path in (fifo, more):
+        os.mkfifo(path)
+    command = [sys.executable, "-m", "compactwire", "analyze", str(fifo), str(more)]
+    child = subprocess.Popen(
+        [*command, "--workers", "2", "--tokenizer", "none"],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    # Opened when both workers have begun to read.
+    with fifo.open("wb"), more.open("wb"):
+        os.killpg(child.pid, signal.SIGINT)
+        assert child.communicate(timeout=60)[1] == b""
+    assert child.returncode == 128 + signal.SIGINT
 
 
 def test_without_the_extra_it_is_named() -> None:

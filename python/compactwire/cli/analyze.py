@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import closing
+from functools import partial
 from itertools import accumulate
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from ._shell import OK, add_command, complain, json_line, one_line, tell, write
+from ._shell import OK, add_command, complain, json_line, natural, one_line, tell, write
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -79,6 +85,14 @@ def add(commands: Commands) -> None:
         "tokens and price are of those alone",
     )
     parser.add_argument("--price", type=float, help="the price of a million tokens, for a column")
+    parser.add_argument(
+        "--workers",
+        type=natural,
+        default=1,
+        metavar="N",
+        help="the number of processes, each of which measures one file at a time (default: "
+        "%(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON object, for programs")
 
 
@@ -133,6 +147,9 @@ class _Job:
         self.with_errors: list[str] = []
         self.files = 0
         self._paths: list[str] = args.paths
+        self._workers: int = args.workers
+        if self._workers < 1:
+            raise ValueError("--workers must be 1 or more, not 0")
         self._reading = Reading(args.column, args.kind)
         self._how: dict[str, Any] = {
             "formats": args.format,
@@ -144,20 +161,43 @@ class _Job:
 
     def summaries(self) -> Iterator[pa.Table]:
         """Summarize each file; one that cannot be read to its end is reported and left out."""
-        from compactwire.analysis import merge
-
         found = list(self._found())
         meter = _Meter([path.stat().st_size for path in found])
+        summarize = self._in_processes if self._workers > 1 else self._in_turn
+        with closing(summarize(found, meter)) as results:
+            for path, result in zip(found, results, strict=True):
+                try:
+                    summary = result()
+                except BrokenExecutor:
+                    complain(ValueError(f"{one_line(str(path))}: its process ended unexpectedly"))
+                    self.failed.append(str(path))
+                except (OSError, ValueError, MemoryError) as error:
+                    complain(error)
+                    self.failed.append(str(path))
+                else:
+                    if any(what.startswith("error:") for what in summary["what"].to_pylist()):
+                        self.with_errors.append(str(path))
+                    yield summary
+                    self.files += 1
+
+    def _in_turn(self, found: list[Path], meter: _Meter) -> Generator[Callable[[], pa.Table]]:
+        """A function for each file, which returns its summary."""
         for place, path in enumerate(found):
-            try:
-                summary = merge(_batches(path, self._reading, self._how, meter, place))
-                if any(what.startswith("error:") for what in summary["what"].to_pylist()):
-                    self.with_errors.append(str(path))
-                yield summary
-                self.files += 1
-            except (OSError, ValueError, MemoryError) as error:
-                complain(error)
-                self.failed.append(str(path))
+            yield partial(_summary, path, self._reading, self._how, partial(meter.at, place))
+
+    def _in_processes(self, found: list[Path], meter: _Meter) -> Generator[Callable[[], pa.Table]]:
+        """As `_in_turn`, of summaries that processes make."""
+        # Not a fork, which would copy locks that threads of pyarrow may hold.
+        pool = ProcessPoolExecutor(
+            min(self._workers, max(1, len(found))), get_context("spawn"), _start_worker
+        )
+        try:
+            jobs = [_submitted(pool, _summary, path, self._reading, self._how) for path in found]
+            for place, job in enumerate(jobs):
+                yield job.result
+                meter.at(place, 1.0)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _found(self) -> Iterator[Path]:
         from pathlib import Path
@@ -208,14 +248,45 @@ class _Meter:
             self._show(Progress(done, self._ends[-1], passed, "bytes"))
 
 
-def _batches(
-    path: Path, reading: Reading, how: dict[str, Any], meter: _Meter, place: int
+def _submitted(
+    pool: ProcessPoolExecutor, work: Callable[..., pa.Table], *arguments: object
+) -> Future[pa.Table]:
+    """Submit a job; if a process has ended already, the result raises the error."""
+    try:
+        return pool.submit(work, *arguments)
+    except BrokenExecutor as error:
+        failed: Future[pa.Table] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+def _start_worker() -> None:
+    """Let Ctrl-C end this process without a traceback, and divide the processors."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.setdefault("COMPACTWIRE_THREADS", "1")
+
+
+def _summary(
+    path: Path,
+    reading: Reading,
+    how: dict[str, Any],
+    show: Callable[[float], object] | None = None,
+) -> pa.Table:
+    """Summarize a file; `show` is called with the part of it that is read."""
+    from compactwire.analysis import merge
+
+    return merge(_parts(path, reading, how, show))
+
+
+def _parts(
+    path: Path, reading: Reading, how: dict[str, Any], show: Callable[[float], object] | None
 ) -> Iterator[pa.Table]:
     from compactwire.analysis.sources import read_file, to_batch
 
     for rows, part in read_file(path, reading):
         yield _measured(to_batch(rows), how)
-        meter.at(place, part)
+        if show:
+            show(part)
 
 
 def _measured(batch: Any, how: dict[str, Any]) -> pa.Table:
