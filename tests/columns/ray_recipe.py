@@ -10,10 +10,7 @@ import ray
 
 import compactwire as cw
 from compactwire import analysis, arrow
-from tests.columns.recipes import run
-
-TEXTS = [f"Message {n} of host {n % 13} says {n * 7 % 50}." for n in range(1_000)]
-PARTS = 8
+from tests.columns.recipes import PARTS, TEXTS, run, timed
 
 
 def decoded(table: Any) -> Any:
@@ -25,13 +22,15 @@ def main() -> None:
     tables = [pa.table({"text": TEXTS[part::PARTS]}) for part in range(PARTS)]
     dataset = ray.data.from_arrow(tables)
     recipe = run("Ray Data", ds=dataset, ray=ray)
-    rows = dataset.map_batches(recipe["encode"], batch_format="pyarrow").take_all()
+    with timed("encode with Ray Data"):
+        rows = dataset.map_batches(recipe["encode"], batch_format="pyarrow").take_all()
     found = {row["text"]: row["wire"] for row in rows}
     assert found == {text: cw.encode(cw.Response(text)) for text in TEXTS}
-    parts = ray.get(
-        dataset.map_batches(recipe["summarize"], batch_format="pyarrow").to_arrow_refs()
-    )
-    whole = analysis.summarize(analysis.measure(pa.array(TEXTS)))
+    measured = dataset.map_batches(recipe["summarize"], batch_format="pyarrow")
+    with timed("measure with Ray Data"):
+        parts = ray.get(measured.to_arrow_refs())
+    with timed("measure in one process"):
+        whole = analysis.summarize(analysis.measure(pa.array(TEXTS)))
     assert analysis.merge(parts).equals(whole)
     bad = ray.data.from_arrow(pa.table({"text": ["S~~"]}))
     with pytest.raises(ray.exceptions.RayTaskError, match="InvalidBase85Char"):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import pyarrow as pa
 
 from compactwire import analysis, arrow
 
+TEXTS = [f"Message {n} of host {n % 13} says {n * 7 % 50}." for n in range(10_000)]
+PARTS = 8
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
@@ -22,3 +27,11 @@ def run(engine: str, **names: Any) -> dict[str, Any]:
     names |= {"__name__": "__main__", "pa": pa, "analysis": analysis, "arrow": arrow}
     exec(compile(recipes[engine], str(PAGE), "exec"), names)
     return names
+
+
+@contextmanager
+def timed(work: str) -> Iterator[None]:
+    """Print the time that some work takes for all texts."""
+    start = time.perf_counter()
+    yield
+    print(f"{work}: {len(TEXTS):,} rows in {time.perf_counter() - start:.1f} s")

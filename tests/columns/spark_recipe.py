@@ -12,9 +12,7 @@ from pyspark.sql import SparkSession, functions
 
 import compactwire as cw
 from compactwire import analysis, arrow
-from tests.columns.recipes import run
-
-TEXTS = [f"Message {n} of host {n % 13} says {n * 7 % 50}." for n in range(1_000)]
+from tests.columns.recipes import PARTS, TEXTS, run, timed
 
 
 def decoded(batches: Iterator[Any]) -> Iterator[Any]:
@@ -26,14 +24,17 @@ def decoded(batches: Iterator[Any]) -> Iterator[Any]:
 def main() -> None:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    frame = spark.createDataFrame(list(enumerate(TEXTS)), "id long, text string").repartition(8)
+    frame = spark.createDataFrame(list(enumerate(TEXTS)), "id long, text string").repartition(PARTS)
     recipe = run("Spark", df=frame, functions=functions)
-    rows = frame.mapInArrow(recipe["encode"], "id long, text string, wire string").collect()
+    with timed("encode with Spark"):
+        rows = frame.mapInArrow(recipe["encode"], "id long, text string, wire string").collect()
     found = {row.text: row.wire for row in rows}
     assert found == {text: cw.encode(cw.Response(text)) for text in TEXTS}
     merged = recipe["parts"].groupBy("format", "what", "bin").agg(*recipe["sums"])
-    table = pa.Table.from_pylist([row.asDict() for row in merged.collect()])
-    whole = analysis.summarize(analysis.measure(pa.array(TEXTS)))
+    with timed("measure with Spark"):
+        table = pa.Table.from_pylist([row.asDict() for row in merged.collect()])
+    with timed("measure in one process"):
+        whole = analysis.summarize(analysis.measure(pa.array(TEXTS)))
     assert analysis.merge([table]).equals(whole)
     bad = spark.createDataFrame([("S~~",)], "text string")
     with pytest.raises(PythonException, match="InvalidBase85Char"):

@@ -29,4 +29,5 @@ def test_the_recipes_of_an_engine_give_the_results_of_the_loop(engine: str) -> N
         encoding="utf-8",
         check=False,
     )
+    print(child.stdout)  # The times: for `pytest -rP`.
     assert child.stdout.splitlines()[-1:] == ["all recipes ran"], child.stderr[-4000:]
