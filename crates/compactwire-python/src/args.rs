@@ -4,7 +4,7 @@ use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
 };
 use crate::make::{ensure_memory, make_size, push};
-use crate::value::read::digits;
+use crate::value::kind::digits;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{self, Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::{EXCERPT_CHARS, excerpt};

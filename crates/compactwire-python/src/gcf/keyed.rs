@@ -8,7 +8,7 @@ use crate::make::{
     make_tuple, push,
 };
 use crate::record::{Names, Record, hash_of, returned_by_value};
-use crate::value::read::{Kind, kind};
+use crate::value::kind::{Kind, kind};
 use crate::{built, locked, locked_long};
 use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::keyed::{

@@ -7,6 +7,8 @@
 //! - [`read_fast`]: the fast walk, for plain objects under the interpreter's global lock. It
 //!   borrows references and strings; all `unsafe` reading is in this file.
 //! - [`owned`]: the walk of [`read_fast`] with owned references, for the objects that it cannot read.
+//! - [`kind`]: what an object is in JSON. [`conversions`]: the calls of `default=`. [`budget`]: the check of memory.
+//! - [`document`]: objects as a source of CAD documents.
 //! - [`objects`]: the sink that builds Python objects.
 //! - [`collector`]: the pause of the garbage collector while objects are built.
 //! - [`vocabulary`]: the names of a format as Python strings.
@@ -14,7 +16,11 @@
 //! The three readers return the same value or the same error for the same object;
 //! `tests/package/test_bridge.py` compares them.
 
+pub(super) mod budget;
 pub(super) mod collector;
+pub(super) mod conversions;
+pub(super) mod document;
+pub(super) mod kind;
 pub(super) mod objects;
 pub(super) mod owned;
 pub(super) mod read;

@@ -7,7 +7,8 @@
 //! this walk visits some containers later or twice. For any other result the walk stops. Then
 //! [`super::read::emit`] takes over, with the results so far, and reads each of the others right after the call.
 
-use super::read::{Conversions, Kind, items, kind};
+use super::conversions::Conversions;
+use super::kind::{Kind, items, kind};
 use crate::abi::{self, Elements};
 use crate::args::utf8_if_whole;
 use crate::make::tuple_of;

@@ -6,7 +6,7 @@
 //! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`,
 //! and anything that is an error. Without the interpreter's global lock it is never used.
 
-use super::read::ordered_dict;
+use super::kind::ordered_dict;
 use crate::abi::{self, Elements};
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::ffi;

@@ -1,0 +1,107 @@
+//! The calls of `default=`, and what they returned before a walk stopped.
+
+use super::kind::{Kind, is_container, kind};
+use crate::arrow::is_column;
+use compactwire::interrupt::unchecked;
+use compactwire::memory;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+/// How many times in a row `default=` is called, as long as its results are not JSON types.
+const MAX_DEFAULTS: usize = 128;
+
+/// The function that the caller passed as `default=`, and its results that are not read yet.
+pub(crate) struct Conversions<'py> {
+    pub(super) default: Bound<'py, PyAny>,
+    /// What [`Conversions::scalar`] has converted, in the order of the value.
+    converted: RefCell<VecDeque<(Bound<'py, PyAny>, Converted<'py>)>>,
+    /// The class of the last object that was not a column of Arrow.
+    no_column: RefCell<Option<Bound<'py, PyType>>>,
+}
+
+impl<'py> Conversions<'py> {
+    pub(crate) fn new(default: &Bound<'py, PyAny>) -> Self {
+        Self {
+            default: default.clone(),
+            converted: RefCell::default(),
+            no_column: RefCell::default(),
+        }
+    }
+
+    /// Converts an object that is not a JSON type to a scalar; `None` if [`emit`] has to read it. [`emit`] must
+    /// then read the value from its beginning; it does not call `default=` again for the same objects.
+    pub(super) fn scalar(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.may_be_column(object)? {
+            return Ok(None);
+        }
+        let converted = self.convert(object)?;
+        let scalar = match &converted {
+            Converted::To(result) if !is_container(result) => Some(result.clone()),
+            _ => None,
+        };
+        let mut before = self.converted.borrow_mut();
+        memory::require(before.try_reserve(1));
+        before.push_back((object.clone(), converted));
+        Ok(scalar)
+    }
+
+    /// Converts an object; with the result of [`Conversions::scalar`], if that came so far.
+    pub(super) fn next(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
+        let before = self.converted.borrow_mut().pop_front();
+        match before {
+            None => self.convert(object),
+            Some((same, converted)) if same.is(object) => Ok(converted),
+            Some(_) => Err(changed()),
+        }
+    }
+
+    /// Checks that all results of [`Conversions::scalar`] are in the value that [`emit`] has read.
+    pub(super) fn check(&self) -> PyResult<()> {
+        if self.converted.borrow().is_empty() { Ok(()) } else { Err(changed()) }
+    }
+
+    pub(super) fn may_be_column(&self, object: &Bound<'py, PyAny>) -> PyResult<bool> {
+        let class = object.get_type();
+        if self.no_column.borrow().as_ref().is_some_and(|last| last.is(&class)) {
+            return Ok(false);
+        }
+        let is_column = unchecked(|| is_column(object))?;
+        if !is_column {
+            drop(self.no_column.replace(Some(class)));
+        }
+        Ok(is_column)
+    }
+
+    /// Converts an object that is not a JSON type with `default=`.
+    fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
+        let mut object = object.clone();
+        for _ in 0..MAX_DEFAULTS {
+            let result = unchecked(|| self.default.call1((&object,)))?;
+            if result.is(object.py().NotImplemented()) {
+                return Ok(Converted::Refused(object));
+            }
+            if !matches!(kind(&result), Kind::Other) {
+                return Ok(Converted::To(result));
+            }
+            object = result;
+        }
+        Ok(Converted::Endless)
+    }
+}
+
+#[cold]
+fn changed() -> PyErr {
+    PyRuntimeError::new_err("default= changed the value while it was written")
+}
+
+/// The result of converting an object with `default=`.
+pub(super) enum Converted<'py> {
+    To(Bound<'py, PyAny>),
+    /// `default=` returned `NotImplemented` for this object, or for the one that it returned for it.
+    Refused(Bound<'py, PyAny>),
+    /// It keeps returning objects that are not JSON types.
+    Endless,
+}
