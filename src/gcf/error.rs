@@ -167,10 +167,14 @@ impl fmt::Display for Place {
 impl Error {
     /// Whether a part of a value cannot be written in any way. The place is then its path.
     pub fn is_unsupported_value(&self) -> bool {
-        use Code::{InvalidSurrogate, LimitExceeded, NotFinite, OutOfRange, UnsupportedType};
         let code = matches!(
             self.code,
-            UnsupportedType | NotFinite | OutOfRange | InvalidSurrogate | LimitExceeded
+            Code::UnsupportedType
+                | Code::NotFinite
+                | Code::OutOfRange
+                | Code::InvalidSurrogate
+                | Code::DuplicateKey
+                | Code::LimitExceeded
         );
         code && matches!(self.place, Place::Value(_))
     }

@@ -52,6 +52,16 @@ def out_of_order(change: Callable[[dict[str, int]], None]) -> OrderedDict[str, i
     return ordered
 
 
+class Twin(str):
+    """Equal to itself only, so that a dict may have several with the same text."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 # By the name of the function and a parameter: a call, and the path of the value.
 WRITERS: dict[str, tuple[Write, str]] = {
     "shrink value": (lambda v, **o: cw.shrink(nested(v), **o), "$.rows[1].when"),
@@ -179,6 +189,7 @@ VALUES: dict[str, tuple[Any, str]] = {
     "NaN": (float("nan"), "not_finite"),
     "infinity": (float("-inf"), "not_finite"),
     "key": ({1: 2}, "unsupported_type"),
+    "two keys of one text": ({Twin("a"): 1, Twin("a"): 2}, "duplicate_key"),
     "large int": (10**5000, "out_of_range"),
     "surrogate": ("\ud800", "invalid_surrogate"),
     "surrogate in a key": ({"\ud800": 1}, "invalid_surrogate"),

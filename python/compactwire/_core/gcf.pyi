@@ -99,7 +99,8 @@ def dumps(
     UnsupportedValue
         The value cannot be written; `path` is its path, such as `$.orders[3].total`. `not_finite`,
         `out_of_range` for an int that exceeds 64 bits, `invalid_surrogate`, `unsupported_type`,
-        `limit_exceeded` for a value that is nested too deeply or contains itself.
+        `duplicate_key` for keys with the same text, `limit_exceeded` for a value that is nested too
+        deeply or contains itself.
     RuntimeError
         `default` has changed the value: an object that it has converted is not there any more.
 

@@ -3,6 +3,7 @@
 use crate::args::class_name;
 use crate::errors::{Error, Result};
 use crate::value::read::{ENDLESS_DEFAULT, Invalid, ORDER, Target, class_message};
+use compactwire::excerpt::excerpt;
 use compactwire::gcf::{Builder, Code, Place, out_of_range_message};
 use compactwire::walk::Sink;
 
@@ -68,6 +69,9 @@ impl Target for TreeTarget<'_, '_> {
             Invalid::Key(class) => {
                 let message = format!("keys must be str, not {}", class_name(&class));
                 tree.container_error(Code::UnsupportedType, message)
+            }
+            Invalid::DuplicateKey(text) => {
+                tree.error(Code::DuplicateKey, format!("duplicate member {}", excerpt(text)))
             }
             Invalid::Order => tree.error(Code::UnsupportedType, ORDER.to_owned()),
             Invalid::Digits => {

@@ -7,14 +7,14 @@
 
 use super::budget::{BYTES, Budget};
 use super::conversions::{Conversions, Converted};
-use super::kind::{Kind, digits, items, kind};
-use crate::args::{class_name, utf8_or};
+use super::kind::{Kind, Members, digits, items, kind};
+use crate::args::{class_name, utf8_if_whole, utf8_or};
 use crate::arrow::{Unreadable, caused, if_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::tuple_of;
 use compactwire::arrow::{self, Table};
-use compactwire::excerpt::path_step;
+use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::Code;
 use compactwire::interrupt::unchecked;
 use compactwire::json;
@@ -23,6 +23,7 @@ use compactwire::value::{Builder, Value};
 use compactwire::walk::Sink;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
+use std::collections::HashSet;
 
 /// An object that a [`Target`] cannot receive.
 pub(crate) enum Invalid<'o, 'py> {
@@ -34,6 +35,8 @@ pub(crate) enum Invalid<'o, 'py> {
     Order,
     /// A key that is not a `str`.
     Key(Bound<'py, PyType>),
+    /// A key with the text of an earlier one.
+    DuplicateKey(&'o str),
     /// An integer of more digits than Python converts.
     Digits,
     /// An object that is not a JSON type, and the options that would convert it.
@@ -93,6 +96,9 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
 
     fn members(&mut self, dict: &Bound<'py, PyDict>) -> Result<()> {
         let Some(items) = items(dict)? else { return Err(self.target.invalid(Invalid::Order)) };
+        if let Some(text) = duplicate(&items) {
+            return Err(self.target.invalid(Invalid::DuplicateKey(text)));
+        }
         self.target.begin_object()?;
         for (key, value) in items {
             let Ok(name) = key.cast::<PyString>() else {
@@ -203,6 +209,17 @@ impl<T: Target> Sink for Cells<'_, T> {
     fn end_object(&mut self) -> Result<()> {
         self.0.end_object()
     }
+}
+
+/// A text that two keys have. Only keys of a subclass of str can be unequal and have the same text.
+fn duplicate<'a>(items: &'a Members<'_>) -> Option<&'a str> {
+    if items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>()) {
+        return None;
+    }
+    let mut seen = HashSet::new();
+    memory::require(seen.try_reserve(items.len()));
+    let mut texts = items.iter().filter_map(|(key, _)| utf8_if_whole(key.cast().ok()?).ok()?);
+    texts.find(|text| !seen.insert(*text))
 }
 
 /// Which of `types=` and `default=` would convert an object, for an error.
@@ -422,6 +439,9 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
             Invalid::Key(class) => {
                 let message = format!("keys must be str, not {}", class_name(&class));
                 (self.invalid)(Code::UnsupportedType, &self.path(false), &message)
+            }
+            Invalid::DuplicateKey(text) => {
+                self.fail(Code::DuplicateKey, &format!("duplicate member {}", excerpt(text)))
             }
             Invalid::Order => self.fail(Code::UnsupportedType, ORDER),
             Invalid::Digits => {
