@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -225,6 +226,21 @@ def test_a_producer_must_return_two_capsules(returned: object, found: str) -> No
         gcf.dumps(Producer())
 
 
+def test_the_type_of_an_option_is_an_error_with_its_name() -> None:
+    column, builtin = Column(["RES|OK||0|x"]), cw.Dictionary.default()
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"fields": "result"}, "fields must be a list of names, such as ['id'], not str"),
+        (
+            {"dictionaries": builtin},
+            "dictionaries must be an iterable of Dictionary, not Dictionary",
+        ),
+        ({"dictionaries": [1]}, "an item of dictionaries must be a Dictionary, not int"),
+    ]
+    for options, message in wrong:
+        with pytest.raises(TypeError, match=re.escape(message)):
+            arrow.decode(column, **options)
+
+
 def test_capsules_of_an_array_are_taken_once() -> None:
     column = OneArray(["a"])
     capsules = column.__arrow_c_array__()
@@ -295,7 +311,8 @@ def test_a_capsule_of_another_name_is_refused() -> None:
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:
             return schema
 
-    with pytest.raises(ValueError, match="name"):
+    message = 'expected a capsule arrow_array_stream, not <capsule object "arrow_schema"'
+    with pytest.raises(TypeError, match=message):
         arrow.encode(Wrong())
 
 

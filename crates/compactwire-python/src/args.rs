@@ -318,7 +318,11 @@ const ITEMS_PER_CHECK: u64 = 32;
 ///
 /// Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory for it.
 pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
+    if value.is_instance_of::<PyString>() {
+        // A sequence of characters, which are not meant.
+        return Err(wrong_type(value, "fields", "a list of names, such as ['id']"));
+    }
+    if value.cast::<PySequence>().is_err() {
         return Err(wrong_type(value, "fields", "a sequence of str"));
     }
     let mut names = Vec::new();
@@ -596,7 +600,7 @@ fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
 }
 
 #[cold]
-fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
+pub(super) fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
     let found = class_name(&value.get_type());
     PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
 }

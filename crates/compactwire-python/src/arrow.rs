@@ -158,7 +158,20 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
         let (found, name) = (class_name(&capsule.get_type()), name.to_string_lossy());
         PyTypeError::new_err(format!("expected a capsule {name}, not {found}"))
     })?;
+    if !capsule.is_valid_checked(Some(name)) {
+        return Err(wrong_capsule(capsule, name));
+    }
     Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
+}
+
+/// The error for a capsule of another name.
+#[cold]
+fn wrong_capsule(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> PyErr {
+    let name = name.to_string_lossy();
+    match capsule.repr() {
+        Ok(found) => PyTypeError::new_err(format!("expected a capsule {name}, not {found}")),
+        Err(error) => error,
+    }
 }
 
 /// The two capsules that `__arrow_c_array__` returns.
@@ -776,7 +789,7 @@ fn gcf_to_json(
 /// -------
 /// Column
 ///     One chunk. A field that a row does not have is null. `gcf_loads(gcf.dumps(table),
-///     schema=table.schema)` gives the rows of `table` back.
+///     schema=table.schema)` gives the rows of `table` back; keys of maps may be in another order.
 ///
 /// Raises
 /// ------

@@ -1,6 +1,6 @@
 //! `compactwire.Dictionary`.
 
-use super::args::{self, Input, each, read_file, sizes};
+use super::args::{self, Input, each, read_file, sizes, wrong_type};
 use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
@@ -301,8 +301,14 @@ impl<'py> Given<'py> {
     ) -> PyResult<Self> {
         let mut given: Vec<_> = dictionary.into_iter().collect();
         if let Some(dictionaries) = dictionaries {
+            if !dictionaries.hasattr("__iter__")? && !dictionaries.hasattr("__getitem__")? {
+                return Err(wrong_type(dictionaries, "dictionaries", "an iterable of Dictionary"));
+            }
             for item in each(dictionaries)? {
-                given.push(item?.cast_into::<Dictionary>()?);
+                let item = item?.cast_into::<Dictionary>().map_err(|error| {
+                    wrong_type(&error.into_inner(), "an item of dictionaries", "a Dictionary")
+                })?;
+                given.push(item);
             }
         }
         Ok(Self(given))

@@ -367,7 +367,7 @@ def gcf_loads(
     -------
     Column
         One chunk. A field that a row does not have is null. `gcf_loads(gcf.dumps(table),
-        schema=table.schema)` gives the rows of `table` back.
+        schema=table.schema)` gives the rows of `table` back; keys of maps may be in another order.
 
     Raises
     ------
