@@ -946,6 +946,17 @@ def test_without_a_hash_a_forgotten_conversation_is_sent_in_full(between: bool) 
         assert server.seen[-1] == context
 
 
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+def test_without_a_hash_an_old_turn_that_arrives_late_never_changes_a_text(pack: Any) -> None:
+    server, sender = unchecked()
+    for context in ("a", "ab", "abc"):
+        sender.send(server.deliver, context=context, pack=pack)
+    server.store.forget("one")
+    server.deliver(server.turns[0])
+    sender.send(server.deliver, context="abcd", pack=pack)
+    assert server.seen == ["a", "ab", "abc", "a", "abcd"]
+
+
 def test_messages_of_an_iterator_are_sent_in_each_attempt(store: SessionStore) -> None:
     sender = Sender()
     seen: list[Any] = []

@@ -37,7 +37,8 @@ class Turn:
     Parameters
     ----------
     number : int
-        The number, from 1 to 2^63 - 1. Numbers grow; some may be missing.
+        The number, from 1 to 2^63 - 1. Numbers grow; some may be missing. Without hashes, in
+        sessions with `checked=False`, the turn after a missing one must contain the conversation.
     frames : list or tuple of str or bytes, str or bytes
         The output of `Session.encode_request`.
     """

@@ -248,9 +248,12 @@ class SessionStore(ABC):
             return _answered(turn, saved)
         else:
             session = Session.from_bytes(saved.session, checked=self._checked)
-        # A sender whose requests have no hash would not notice that the conversation is lost.
-        request = session.decode_request(turn.frames, lost=saved is None and turn.number > 1)
-        return _Opened(conversation, turn, session, request, saved.number if saved else 0)
+        after = saved.number if saved else 0
+        # A request without a hash does not tell which conversation it adds to. After a gap, the
+        # turn before it was lost here, or an old turn that arrived late began the conversation
+        # again.
+        request = session.decode_request(turn.frames, lost=turn.number != after + 1)
+        return _Opened(conversation, turn, session, request, after)
 
     def _close(self, opened: _Opened, answer: str | bytes) -> str | bytes:
         if not isinstance(answer, str | bytes):
