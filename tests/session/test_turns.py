@@ -278,6 +278,49 @@ def test_tasks_in_flight_are_answered_one_after_the_other(store: SessionStore) -
     assert sorted(seen) == list(range(10))
 
 
+@pytest.mark.parametrize("cancels", [1, 2])
+def test_a_turn_that_is_cancelled_while_its_answer_is_kept_is_answered_once(cancels: int) -> None:
+    begun = threading.Event()
+
+    class Slow(MemorySessionStore):
+        def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+            begun.set()
+            time.sleep(0.2)
+            return super().save(conversation, saved, after=after)
+
+    store, turn = Slow(), Turn(1, cw.Session().encode_request(**HELLO))
+    seen: list[cw.Request] = []
+
+    async def respond(request: cw.Request) -> str:
+        seen.append(request)
+        return f"{len(seen)}"
+
+    async def main() -> Any:
+        task = asyncio.create_task(store.answer_async("one", turn, respond))
+        await asyncio.to_thread(begun.wait)
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.sleep(0.01)
+        answer = await store.answer_async("one", turn, respond)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return answer
+
+    assert asyncio.run(main()) == "1"
+    assert len(seen) == 1
+    # The end of the event loop cancels all tasks.
+    begun.clear()
+    second = Turn(2, cw.Session().encode_request(args=2))
+
+    async def leave() -> None:
+        task = asyncio.create_task(store.answer_async("one", second, respond))
+        await asyncio.to_thread(begun.wait)
+        assert not task.done()
+
+    asyncio.run(leave())
+    assert store.answer("one", second, lambda request: "again") == "2"
+
+
 def test_send_and_send_async_of_one_sender_are_not_mixed() -> None:
     sender = Sender()
 

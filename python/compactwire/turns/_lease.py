@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ..errors import TurnInProgress
 
@@ -72,11 +73,11 @@ class Lease:
         """Wait for the lease and hold it, in a coroutine."""
         pauses = self._pauses()
         try:
-            while not await _finished(self._take):
+            while not await finished(self._take):
                 await asyncio.sleep(next(pauses))
             yield
         finally:
-            await _finished(self._release)
+            await finished(self._release)
 
     def _pauses(self) -> Iterator[float]:
         """The seconds to wait before each further attempt; `TurnInProgress` after the deadline."""
@@ -114,16 +115,23 @@ class Lease:
         self._store.release(self._conversation, self._holder)
 
 
-async def _finished(function: Callable[[], _Result]) -> _Result:
+async def finished(function: Callable[[], _Result]) -> _Result:
     """Run a function in a thread; if the task is cancelled, end after the function has ended.
 
-    The lease that a cancelled task was about to take is released only after it was taken.
+    What the task holds meanwhile, it does not release before: another turn of the conversation
+    would begin while this one is being kept.
     """
-    running: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(function))
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait([running])
-        raise
-    result: _Result = running.result()
-    return result
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    # A future of the loop, which is not cancelled with all tasks when `asyncio.run` ends.
+    running = loop.run_in_executor(None, context.run, function)
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            # Some frameworks cancel a task again and again until it has ended.
+            cancelled = error
+    if cancelled is not None:
+        running.exception()  # Otherwise asyncio reports that nobody asked for it.
+        raise cancelled
+    return running.result()

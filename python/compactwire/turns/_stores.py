@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +22,7 @@ from weakref import WeakValueDictionary
 from .._core import Request, Session
 from .._texts import check_positive, check_texts, check_type, real
 from ..errors import OptionError, TurnConflict
-from ._lease import Lease
+from ._lease import Lease, finished
 from ._lock import TurnLock
 from ._sender import MAX_NUMBER, Turn
 
@@ -199,16 +200,17 @@ class SessionStore(ABC):
     async def answer_async(
         self, conversation: str, turn: Turn, respond: Callable[[Request], Awaitable[str | bytes]], /
     ) -> str | bytes:
-        """Like `answer`, for a `respond` that is a coroutine function."""
-        import asyncio
+        """Like `answer`, for a `respond` that is a coroutine function.
 
+        If the task is cancelled while the answer is being kept, it ends when it has been kept.
+        """
         lease = self._lease(conversation, turn)
         async with self._held(conversation), lease.held_async():
-            opened = await asyncio.to_thread(self._open, conversation, turn)
+            opened = await finished(partial(self._open, conversation, turn))
             if isinstance(opened, SavedSession):
                 return opened.answer
             answer = await respond(opened.request)
-            return await asyncio.to_thread(self._close, opened, answer)
+            return await finished(partial(self._close, opened, answer))
 
     def _lease(self, conversation: str, turn: Turn) -> Lease:
         # A request without an id must not continue the conversation of another one without an id.
