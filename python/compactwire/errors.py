@@ -268,7 +268,7 @@ class TurnConflict(CompactWireError):
     number: int
     """The number of the turn."""
     last: int
-    """The number of the last turn that was answered. The sender may go on with the next one."""
+    """The number of the last turn that was answered, for `Sender.go_on`."""
 
 
 class TurnInProgress(CompactWireError):

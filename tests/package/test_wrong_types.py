@@ -223,6 +223,7 @@ SAMPLES: dict[str, Any] = {
     "key merkle_attestation": lambda: KEY,
     "key sign_receipt": lambda: KEY,
     "kind": lambda: "function",
+    "last": lambda: 1,
     "manifest": dict,
     "message_id": lambda: "m",
     "messages": list,

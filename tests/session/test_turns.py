@@ -163,13 +163,50 @@ def test_a_number_is_used_once(store: SessionStore) -> None:
     assert (caught.value.number, caught.value.last) == (1, 2)
     with pytest.raises(cw.TurnConflict, match="turn 2: other frames were answered") as caught:
         server.deliver(Turn(2, first.frames))
-    assert str(caught.value).endswith("go on with number 3")
+    assert str(caught.value).endswith("go on with number 3, which `Sender.go_on(2)` does")
     # A sender that lost its state goes on with the next number.
     restarted = Sender(number=caught.value.last + 1)
     restarted.send(server.deliver, **MORE)
     assert server.turns[-1].number == 3
     assert len(server.seen) == 3
     assert server.deliver(server.turns[-1]) == f"3: {MORE['context']}"
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_sender_goes_on_after_a_conflict(checked: bool) -> None:
+    server = Server(MemorySessionStore(checked=checked))
+    for context in ("other", "other talk"):
+        Sender(cw.Session(checked=checked), number=len(context)).send(
+            server.deliver, context=context
+        )
+    sender = Sender(cw.Session(checked=checked))
+    for _ in range(2):
+        with pytest.raises(cw.TurnConflict) as caught:
+            sender.send(server.deliver, context="mine")
+    sender.go_on(caught.value.last)
+    for context in ("mine", "mine too"):
+        sender.send(server.deliver, context=context)
+        assert server.seen[-1] == context
+    assert [turn.number for turn in server.turns if turn.number > 10] in ([11, 12], [11, 11, 12])
+
+
+def test_a_sender_that_goes_on_uses_no_number_twice() -> None:
+    server, sender = Server(MemorySessionStore()), Sender(number=5)
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, context="a")
+    # Turn 5 may have arrived, whatever an old error says.
+    sender.go_on(1)
+    sender.send(server.deliver, context="b")
+    sender.go_on(1)
+    sender.send(server.deliver, context="c")
+    assert sorted({turn.number for turn in server.turns}) == [5, 6, 7]
+    assert server.seen == ["a", "b", "c"]
+
+
+def test_a_sender_does_not_go_on_in_the_middle_of_a_turn() -> None:
+    sender = Sender()
+    with pytest.raises(cw.NestedTurn):
+        sender.send(lambda turn: sender.go_on(turn.number))
 
 
 def test_a_conversation_that_never_recovers_ends_after_four_turns() -> None:
@@ -772,6 +809,9 @@ def test_a_turn_has_no_frames_that_can_change(frames: Any) -> None:
         (lambda: Turn(1, ["a", 1]), TypeError),  # type: ignore[list-item]
         (lambda: Sender(number=0), cw.OptionError),
         (lambda: Sender(5), TypeError),  # type: ignore[arg-type]
+        (lambda: Sender().go_on(-1), cw.OptionError),
+        (lambda: Sender().go_on(2**63 - 1), cw.OptionError),
+        (lambda: Sender().go_on("1"), TypeError),  # type: ignore[arg-type]
         (lambda: MemorySessionStore(max_sessions=2**70), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", max_sessions=2**63), cw.OptionError),
         (lambda: SQLiteSessionStore(":memory:", lease_s=10**400), cw.OptionError),

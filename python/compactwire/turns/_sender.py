@@ -85,7 +85,7 @@ class Sender:
         requests with it. With `checked=False`, the first request contains the whole conversation.
     number : int
         The number of the first turn. A sender that lost its state and goes on with a conversation
-        begins after the last number, which is `TurnConflict.last`.
+        begins after the last number, or calls `go_on` after a `TurnConflict`.
     """
 
     session: Session
@@ -128,7 +128,7 @@ class Sender:
         Exception
             The exception of `deliver`. The session is then as before the call. The same call may
             be repeated: it sends the same turn under the same number, which a store answers once.
-            After another request was sent in between, it is a new turn.
+            After another request was sent in between, or after `go_on`, it is a new turn.
         """
         request = _repeatable(request)
         with self._lock.held():
@@ -167,6 +167,34 @@ class Sender:
                 raise AssertionError("the last attempt returns or raises")
             finally:
                 self._lock.release()
+
+    def go_on(self, last: int, /) -> None:
+        """Go on after a `TurnConflict`: the next turn has a number after `last`.
+
+        Without this call, the request that failed is sent again under its number, for ever in
+        vain. After it, the same request is a new turn, and is answered even if it was answered
+        before: if that does harm, ask the receiver first.
+
+        Parameters
+        ----------
+        last : int
+            `TurnConflict.last`, the number of the last turn that was answered.
+
+        Raises
+        ------
+        NestedTurn
+            `deliver` calls it with its own sender: call it after `send` has raised the error.
+        """
+        check_type("last", last, int)
+        if not 0 <= last < MAX_NUMBER:
+            raise OptionError("last must be from 0 to 2^63 - 2", option="last")
+        with self._lock.held():
+            used = self._number if self._failed is not None else self._number - 1
+            self._number = max(used, last) + 1
+            self._failed = None
+            if not self.session.checked:
+                # The receiver may have another conversation, which no hash would tell.
+                self.session.forget(_CONTEXT)
 
     @contextmanager
     def _turn(self, request: dict[str, Any], *, last: bool) -> Iterator[Turn]:

@@ -297,7 +297,10 @@ def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
         what = "other frames were answered under this number"
     else:
         what = f"turn {saved.number} was answered already, and earlier answers are not kept"
-    message = f"turn {turn.number}: {what}; go on with number {saved.number + 1}"
+    message = (
+        f"turn {turn.number}: {what}; go on with number {saved.number + 1}, which "
+        f"`Sender.go_on({saved.number})` does"
+    )
     raise TurnConflict(message, number=turn.number, last=saved.number)
 
 
