@@ -131,7 +131,7 @@ class DecompressionFailed(DecodeError):
 
 
 class OutputTooLarge(DecodeError):
-    """The decompressed message would be larger than `max_size`."""
+    """The decompressed message would be larger than `max_size`, or a conversation than allowed."""
 
     limit: int
     """The limit, in bytes."""

@@ -168,6 +168,7 @@ OPTIONS: dict[str, Call] = {
     "msgpack_version": lambda n: cw.encode("a", msgpack_version=n),
     "tokenizer": lambda n: cw.shrink("[1, 2]", tokenizer=lambda _: n),
     "max_sessions": lambda n: turns.MemorySessionStore(max_sessions=n),
+    "max_memory": lambda n: turns.MemorySessionStore(max_memory=n),
     "threads": lambda n: arrow.count_tokens(Column(["a"]), threads=n),
     "format": lambda n: cad.create_cad_compact("", format=n),
     "kind": lambda n: cad.preview({}, kind=n),

@@ -755,6 +755,95 @@ def test_a_store_forgets_what_is_idle(tmp_path: Path, monkeypatch: pytest.Monkey
             assert len(store) == 2
 
 
+@contextlib.contextmanager
+def stores_of(path: Path, max_memory: int) -> Iterator[list[Any]]:
+    with SQLiteSessionStore(path, max_memory=max_memory) as sqlite:
+        yield [MemorySessionStore(max_memory=max_memory), sqlite]
+
+
+def test_a_store_forgets_the_least_recently_used_beyond_its_memory(tmp_path: Path) -> None:
+    # Some bytes of a packed request are a conversation of a megabyte.
+    session = cw.Session()
+    turns = [Turn(n, session.encode_request(context="a" * n * 10**6, pack=True)) for n in (1, 2)]
+    with stores_of(tmp_path / "store.db", 3_500_000) as stores:
+        for store in stores:
+            for name in "abcd":
+                store.answer(name, turns[0], lambda request: "x")
+            assert [store.load(name) is not None for name in "abcd"] == [False, True, True, True]
+            # The oldest one grows, and is then the newest.
+            store.answer("b", turns[1], lambda request: "x")
+            assert [store.load(name) is not None for name in "bcd"] == [True, False, True]
+            # What is forgotten makes room.
+            store.forget("b")
+            for name in "ef":
+                store.answer(name, turns[0], lambda request: "x")
+            assert [store.load(name) is not None for name in "def"] == [True, True, True]
+            # The answers count.
+            store.answer("g", turns[0], lambda request: b"x" * 2_000_000)
+            assert [store.load(name) is not None for name in "defg"] == [False, False, False, True]
+
+
+def test_a_conversation_larger_than_the_memory_of_its_store_is_refused(tmp_path: Path) -> None:
+    small, large = (cw.Session().encode_request(context="a" * n) for n in (10, 10_000))
+    seen: list[cw.Request] = []
+
+    def respond(request: cw.Request) -> str:
+        seen.append(request)
+        return "x" * 10_000
+
+    with stores_of(tmp_path / "store.db", 10_000) as stores:
+        for store in stores:
+            seen.clear()
+            store.answer("a", Turn(1, small), lambda request: "answer")
+            with pytest.raises(cw.OutputTooLarge, match="more than max_memory, 10000") as caught:
+                store.answer("b", Turn(1, large), respond)
+            assert caught.value.limit == 10_000
+            assert not seen
+            with pytest.raises(cw.OutputTooLarge, match="more than max_memory"):
+                store.answer("b", Turn(1, small), respond)
+            assert len(seen) == len(store) == 1
+            assert store.load("a") is not None
+
+
+def test_a_file_counts_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    database = sqlite3.connect(path, isolation_level=None)
+
+    def counted() -> list[Any]:
+        return database.execute("SELECT bytes FROM compactwire_memory_1").fetchall()
+
+    def expected() -> list[Any]:
+        rows = database.execute("SELECT conversation, answer, session FROM compactwire_sessions_1")
+        fields = (field for row in rows for field in row)
+        return [(sum(len(f.encode() if isinstance(f, str) else f) for f in fields),)]
+
+    with SQLiteSessionStore(path) as store, SQLiteSessionStore(path) as other:
+        sender = Sender()
+        answers: list[str | bytes] = ["one", "é東", b"\x00\xff"]
+
+        def deliver(turn: Turn) -> str | bytes:
+            return store.answer("é", turn, lambda request: answers.pop())
+
+        while answers:
+            sender.send(deliver, args=1)
+            assert counted() == expected()
+        for name in "abc":
+            other.answer(name, Turn(1, cw.Session().encode_request(context="a")), lambda _: "x")
+        store.forget("a")
+        database.execute("DELETE FROM compactwire_sessions_1 WHERE conversation = 'b'")
+        assert counted() == expected() != [(0,)]
+    # A file that does not count yet is counted when it is opened.
+    database.execute("DROP TABLE compactwire_memory_1")
+    for change in ("insert", "update", "delete"):
+        database.execute(f"DROP TRIGGER compactwire_memory_1_{change}")
+    for _ in range(2):
+        with SQLiteSessionStore(path, max_memory=10_000) as store:
+            assert counted() == expected()
+            store.answer("d", Turn(1, cw.Session().encode_request(context="a")), lambda _: "x")
+            assert counted() == expected()
+    database.close()
+
+
 def test_a_damaged_state_is_an_error_until_it_is_forgotten(tmp_path: Path) -> None:
     sender = Sender()
     with SQLiteSessionStore(tmp_path / "store.db") as store:
@@ -823,6 +912,9 @@ def test_a_turn_has_no_frames_that_can_change(frames: Any) -> None:
         (lambda: SQLiteSessionStore(""), cw.OptionError),
         (lambda: SQLiteSessionStore(b""), cw.OptionError),  # type: ignore[arg-type]
         (lambda: MemorySessionStore(max_sessions=0), cw.OptionError),
+        (lambda: MemorySessionStore(max_memory=0), cw.OptionError),
+        (lambda: SQLiteSessionStore(":memory:", max_memory=0), cw.OptionError),
+        (lambda: MemorySessionStore(max_memory=1e9), TypeError),  # type: ignore[arg-type]
         (lambda: MemorySessionStore(idle_s=0), cw.OptionError),
         (lambda: MemorySessionStore(idle_s=float("nan")), cw.OptionError),
         (lambda: MemorySessionStore(idle_s="1"), TypeError),  # type: ignore[arg-type]

@@ -7,12 +7,13 @@ that answer. Both change in one step, so that a turn whose answer failed can be 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -21,12 +22,13 @@ from weakref import WeakValueDictionary
 
 from .._core import Request, Session
 from .._texts import check_positive, check_texts, check_type, real
-from ..errors import OptionError, TurnConflict
+from ..errors import OptionError, OutputTooLarge, TurnConflict
 from ._lease import Lease, finished
 from ._lock import TurnLock
 from ._sender import MAX_NUMBER, Turn
 
 if TYPE_CHECKING:
+    import sqlite3
     from types import TracebackType
 
 
@@ -78,7 +80,8 @@ class _Opened(NamedTuple):
 
     conversation: str
     turn: Turn
-    session: Session
+    state: bytes
+    """The state of the session after the turn."""
     request: Request
     after: int
     """The number of the turn before; 0 for none."""
@@ -107,6 +110,7 @@ class SessionStore(ABC):
         self._checked = checked
         self._wait_s = _seconds("wait_s", wait_s)
         self._turn_locks = _TurnLocks()
+        self._max_memory: float = inf
 
     @abstractmethod
     def load(self, conversation: str, /) -> SavedSession | None:
@@ -189,6 +193,9 @@ class SessionStore(ABC):
             The id or the answer has a lone surrogate.
         DecodeError
             The frames are invalid, or the kept state is not of this version of the package.
+            `OutputTooLarge` for a conversation that is larger than `max_size`, or alone takes more
+            than the `max_memory` of the store: `respond` is called only if the answer is what is
+            too much. Nothing of the turn is kept.
         """
         lease = self._lease(conversation, turn)
         with self._lock(conversation).held(), lease.held():
@@ -255,7 +262,19 @@ class SessionStore(ABC):
         # turn before it was lost here, or an old turn that arrived late began the conversation
         # again.
         request = session.decode_request(turn.frames, lost=turn.number != after + 1)
-        return _Opened(conversation, turn, session, request, after)
+        state = session.to_bytes()
+        # `save` would refuse it as well, but only after `respond` has done its work.
+        self._check_memory(len(state))
+        return _Opened(conversation, turn, state, request, after)
+
+    def _check_memory(self, size: int) -> None:
+        """Raise `OutputTooLarge` for a conversation that takes more than all may take together."""
+        if size > self._max_memory:
+            raise OutputTooLarge(
+                f"the conversation takes {size} bytes, more than max_memory, "
+                f"{self._max_memory} bytes",
+                limit=int(self._max_memory),
+            )
 
     def _close(self, opened: _Opened, answer: str | bytes) -> str | bytes:
         if not isinstance(answer, str | bytes):
@@ -264,7 +283,7 @@ class SessionStore(ABC):
         if isinstance(answer, str):
             check_texts(answer=answer)
         turn = opened.turn
-        saved = SavedSession(turn.number, turn.digest, answer, opened.session.to_bytes())
+        saved = SavedSession(turn.number, turn.digest, answer, opened.state)
         if self.save(opened.conversation, saved, after=opened.after):
             return answer
         # Another process answered a turn of this conversation in the meantime.
@@ -313,9 +332,12 @@ class MemorySessionStore(SessionStore):
         How many conversations are kept. The least recently used is forgotten first.
     idle_s : float
         After how many seconds without a turn a conversation is forgotten.
+    max_memory : int
+        How many bytes the states of all conversations and their last answers may take. The least
+        recently used is forgotten first; a turn that makes one conversation larger than this is
+        refused with `OutputTooLarge`.
     max_size, checked
-        As for `Session`. A conversation takes at most about four times `max_size` and its last
-        answer.
+        As for `Session`.
     """
 
     def __init__(
@@ -323,13 +345,18 @@ class MemorySessionStore(SessionStore):
         *,
         max_sessions: int = 256,
         idle_s: float = 600.0,
+        max_memory: int = 268_435_456,
         max_size: int = 67_108_864,
         checked: bool = True,
     ) -> None:
         super().__init__(max_size=max_size, checked=checked)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
+        check_positive("max_memory", max_memory)
+        self._max_memory = max_memory
         self._guard = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, SavedSession]] = OrderedDict()
+        self._memory = 0
+        """The bytes of all that is kept."""
 
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
@@ -342,12 +369,14 @@ class MemorySessionStore(SessionStore):
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
         _check_saved(conversation, saved, after)
+        self._check_memory(_memory(conversation, saved))
         with self._guard:
             _, present = self._kept.get(conversation, (0.0, None))
             if present is not None and present.number != after:
                 return False
+            self._drop(conversation)
             self._kept[conversation] = (time.monotonic(), saved)
-            self._kept.move_to_end(conversation)
+            self._memory += _memory(conversation, saved)
             self._expire()
             return True
 
@@ -355,15 +384,21 @@ class MemorySessionStore(SessionStore):
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
         check_texts(conversation=conversation)
         with self._guard:
-            self._kept.pop(conversation, None)
+            self._drop(conversation)
+
+    def _drop(self, conversation: str) -> None:
+        _, saved = self._kept.pop(conversation, (0.0, None))
+        if saved is not None:
+            self._memory -= _memory(conversation, saved)
 
     def _expire(self) -> None:
         oldest = time.monotonic() - self._idle_s
         while self._kept:
-            used, _ = next(iter(self._kept.values()))
-            if used >= oldest and len(self._kept) <= self._max_sessions:
+            conversation, (used, _) = next(iter(self._kept.items()))
+            few = len(self._kept) <= self._max_sessions and self._memory <= self._max_memory
+            if used >= oldest and few:
                 break
-            self._kept.popitem(last=False)
+            self._drop(conversation)
 
     def __len__(self) -> int:
         with self._guard:
@@ -380,12 +415,16 @@ class SQLiteSessionStore(SessionStore):
     Parameters
     ----------
     path : str or path-like
-        The file of the database, or ":memory:". It gets the tables `compactwire_sessions_1` and
-        `compactwire_leases_1`.
+        The file of the database, or ":memory:". It gets the tables `compactwire_sessions_1`,
+        `compactwire_leases_1` and `compactwire_memory_1`.
     max_sessions : int
         How many conversations are kept. The least recently used is forgotten first.
     idle_s : float
         After how many seconds without a turn a conversation is forgotten.
+    max_memory : int
+        How many bytes the states of all conversations and their last answers may take. The least
+        recently used is forgotten first; a turn that makes one conversation larger than this is
+        refused with `OutputTooLarge`.
     max_size, checked
         As for `Session`.
     wait_s : float
@@ -402,6 +441,7 @@ class SQLiteSessionStore(SessionStore):
         *,
         max_sessions: int = 100_000,
         idle_s: float = 30 * 86_400.0,
+        max_memory: int = 10_737_418_240,
         max_size: int = 67_108_864,
         checked: bool = True,
         wait_s: float = 60.0,
@@ -413,6 +453,8 @@ class SQLiteSessionStore(SessionStore):
 
         super().__init__(max_size=max_size, checked=checked, wait_s=wait_s)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
+        check_positive("max_memory", max_memory)
+        self._max_memory = max_memory
         self._lease_s = _seconds("lease_s", lease_s)
         if self._lease_s == inf:
             raise OptionError("lease_s must be finite", option="lease_s")
@@ -445,6 +487,36 @@ class SQLiteSessionStore(SessionStore):
             "CREATE TABLE IF NOT EXISTS compactwire_leases_1 (conversation TEXT PRIMARY KEY, "
             "holder TEXT NOT NULL, until REAL NOT NULL)"
         )
+        tables, _ = self._run("SELECT 1 FROM sqlite_master WHERE name = 'compactwire_memory_1'")
+        if not tables:
+            self._count_memory()
+
+    def _count_memory(self) -> None:
+        """Count the bytes that are kept, and let the database add and subtract what changes.
+
+        The sum of all rows would be too slow for each turn. Triggers also count what another
+        version of this package, or a person, deletes.
+        """
+        old, new = (_row_size(row) for row in ("OLD", "NEW"))
+        statements = [
+            "CREATE TABLE IF NOT EXISTS compactwire_memory_1 (bytes INTEGER NOT NULL)",
+            "DELETE FROM compactwire_memory_1",
+            "INSERT INTO compactwire_memory_1 "
+            f"SELECT coalesce(sum({_row_size('kept')}), 0) FROM compactwire_sessions_1 AS kept",
+        ]
+        for change, added in (
+            ("INSERT", new),
+            ("DELETE", f"-({old})"),
+            ("UPDATE", f"{new} - ({old})"),
+        ):
+            statements.append(
+                f"CREATE TRIGGER IF NOT EXISTS compactwire_memory_1_{change.lower()} "
+                f"AFTER {change} ON compactwire_sessions_1 BEGIN "
+                f"UPDATE compactwire_memory_1 SET bytes = bytes + {added}; END"
+            )
+        with self._transaction() as run:
+            for statement in statements:
+                run(statement)
 
     def _share_locks(self, path: str | os.PathLike[str]) -> None:
         """Share the locks of the other stores of the file in this process."""
@@ -460,18 +532,18 @@ class SQLiteSessionStore(SessionStore):
             cursor = self._database.execute(statement, values)
             return cursor.fetchall(), cursor.rowcount
 
-    def _run_together(self, *statements: tuple[Any, ...]) -> list[int]:
-        """Run statements with their values in one transaction; return the changed rows of each."""
+    @contextmanager
+    def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        """A transaction; yields the function that runs a statement with its values."""
         self._check_process()
         with self._guard, self._named_errors:
             self._database.execute("BEGIN IMMEDIATE")
             try:
-                changed = [self._database.execute(one, rest).rowcount for one, *rest in statements]
+                yield lambda statement, *values: self._database.execute(statement, values)
                 self._database.execute("COMMIT")
             except BaseException:
                 self._database.rollback()
                 raise
-            return changed
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -492,6 +564,9 @@ class SQLiteSessionStore(SessionStore):
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
         _check_saved(conversation, saved, after)
+        texts = (conversation, saved.answer)
+        data = [text.encode() if isinstance(text, str) else text for text in texts]
+        self._check_memory(sum(map(len, (*data, saved.session))))
         now = time.time()
         forget_idle = (
             "DELETE FROM compactwire_sessions_1 WHERE used < ?",
@@ -521,11 +596,25 @@ class SQLiteSessionStore(SessionStore):
             "FROM compactwire_sessions_1 ORDER BY used DESC LIMIT -1 OFFSET ?)",
             self._max_sessions,
         )
-        first = after == 0
-        changed = self._run_together(
-            forget_idle, insert, end_lease, *([forget_oldest] if first else [])
+        with self._transaction() as run:
+            run(*forget_idle)
+            kept = run(*insert).rowcount == 1
+            run(*end_lease)
+            if after == 0:
+                run(*forget_oldest)
+            self._make_room(run, conversation)
+        return kept
+
+    def _make_room(self, run: Callable[..., sqlite3.Cursor], conversation: str) -> None:
+        """Forget the least recently used, except for `conversation`, down to `max_memory`."""
+        forget_oldest = (
+            "DELETE FROM compactwire_sessions_1 WHERE conversation = (SELECT conversation "
+            "FROM compactwire_sessions_1 WHERE conversation <> ? ORDER BY used LIMIT 1)",
+            conversation,
         )
-        return changed[1] == 1
+        while run("SELECT bytes FROM compactwire_memory_1").fetchone()[0] > self._max_memory:
+            if run(*forget_oldest).rowcount == 0:
+                break
 
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
@@ -597,6 +686,17 @@ def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
     if max_sessions > MAX_NUMBER:
         raise OptionError("max_sessions must be at most 2^63 - 1", option="max_sessions")
     return max_sessions, _seconds("idle_s", idle_s)
+
+
+def _memory(conversation: str, saved: SavedSession) -> int:
+    """The bytes of memory that a conversation takes."""
+    return sum(map(sys.getsizeof, (conversation, saved, *saved)))
+
+
+def _row_size(row: str) -> str:
+    """The bytes of a row, in SQL. SQLite does not read the session for its length."""
+    texts = (f"length(CAST({row}.{name} AS BLOB))" for name in ("conversation", "answer"))
+    return " + ".join((*texts, f"length({row}.session)"))
 
 
 def _seconds(name: str, value: float) -> float:
