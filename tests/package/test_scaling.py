@@ -6,10 +6,12 @@ To add a subject, add a module with `CASES` to `tests/scaling` and its name to `
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 
+from compactwire import gcf
 from tests.scaling import harness
 from tests.scaling.harness import STEEPEST, Case
 
@@ -39,6 +41,26 @@ def test_memory_stays_within_the_stated_bound(subject: str) -> None:
         for case, size, used in found
         if used > harness.bound(case, size)
     ] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
+def test_memory_of_converted_objects_stays_within_the_stated_bound() -> None:
+    # Millions of objects would take more than what any call may take, so this is the slope.
+    result = [1]
+    case = Case(
+        "dumps, converted objects",
+        lambda objects: gcf.dumps(objects, default=lambda _: result.copy()),
+        lambda count: [object()] * count,
+        size=1,
+        large=300_000,
+        size_of=len,
+    )
+    count, used = harness.peak(case)
+    more, used_for_more = harness.peak(replace(case, large=2 * count))
+    for_each_object = (used_for_more - used) / (more - count)
+    kept = 64 + sys.getsizeof(result) + 16  # The collector keeps 16 bytes before each list.
+    text = 16 * len("[1], ")
+    assert 64 < for_each_object <= kept + text
 
 
 def test_quadratic_steps_would_be_noticed() -> None:
