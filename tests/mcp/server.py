@@ -73,6 +73,10 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
     elif name == "long":
         while True:
             sys.stdout.write("x" * 65536)
+    elif name == "last":
+        sys.stdout.write("x" * arguments["size"])
+        sys.stdout.flush()
+        os._exit(0)
     elif name == "stubborn":
         terminated = say if "note" in arguments else signal.SIG_IGN
         signal.signal(signal.SIGTERM, terminated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 import time
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.mcp.http_server import MODERN, PAIR, POSIX, Request, session, shake_hands
+from compactwire.mcp import _http
+from compactwire.mcp._http_client import Endpoint
+from compactwire.mcp._relay import Passthrough
+from tests.mcp.http_server import MODERN, PAIR, POSIX, Request, Server, session, shake_hands
 
 if TYPE_CHECKING:
     from tests.mcp.http_server import Start
@@ -160,6 +164,46 @@ def test_answers_after_the_end_of_the_requests_still_arrive(start: Start) -> Non
     code, out, _ = relay.end()
     assert code == 0
     assert [json.loads(line)["id"] for line in out.splitlines()] == [1, 2]
+
+
+def test_a_session_that_ends_after_the_requests_is_an_error(start: Start) -> None:
+    def answer(request: Request) -> None:
+        if not session(request):
+            time.sleep(1)
+            request.reply(status=404, kind="")
+
+    relay, _ = start(answer)
+    shake_hands(relay)
+    relay.send("x", id=1)
+    code, out, _ = relay.end()
+    failure = json.loads(out)
+    assert (failure["id"], failure["error"]["data"]) == (1, {"status": 404})
+    assert code == 1
+
+
+def test_requests_without_an_answer_in_time_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_http, "ANSWERS", 0.5)
+    server = Server(lambda request: request.wait_closed())
+    read, write = os.pipe()
+    os.write(write, b'{"jsonrpc":"2.0","id":5,"method":"x"}\n')
+    os.close(write)
+    monkeypatch.setattr(_http, "STDIN", read)
+    warnings: list[str] = []
+    try:
+        status = _http.relay_http(
+            Endpoint(server.url, {}), Passthrough(), max_message=10_000, warn=warnings.append
+        )
+    finally:
+        os.close(read)
+        server.close()
+    failure = json.loads(capfd.readouterr().out)
+    said = "did not answer within 0.5 seconds after the host closed its input"
+    assert (failure["id"], failure["error"]["code"]) == (5, -32000)
+    assert failure["error"]["message"].endswith(said)
+    assert status == 1
+    assert [warning.endswith(said) for warning in warnings] == [True]
 
 
 def test_a_host_that_no_longer_reads_ends_the_relay(start: Start) -> None:

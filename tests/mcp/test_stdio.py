@@ -281,6 +281,73 @@ def test_a_slow_answer_after_the_end_of_the_requests_still_arrives(
     assert json.loads(out.splitlines()[1])["result"]["content"][0]["text"] == "done"
 
 
+@pytest.mark.parametrize("status", [0, 7])
+def test_a_server_that_ends_after_the_requests_leaves_none_open(
+    tmp_path: Path, status: int
+) -> None:
+    host = Host(tmp_path)
+    host.call("echo", text="x")
+    host.call("exit", status=status)
+    code, out, err = host.end()
+    answer, failure = map(json.loads, out.splitlines())
+    assert (answer["id"], failure["id"]) == (1, 2)
+    assert failure["error"]["message"] == "the MCP server has ended"
+    assert failure["error"]["data"] == {"exit_status": status}
+    assert (code, err) == (status, "")
+
+
+@pytest.mark.parametrize("options", [[], ["--off"]])
+def test_the_status_of_a_server_that_ends_by_itself_is_that_of_the_relay(
+    tmp_path: Path, options: list[str]
+) -> None:
+    for program in ("sys.exit(3)", "sys.stdin.read(); sys.exit(3)"):
+        command = [sys.executable, "-c", f"import sys; {program}"]
+        assert run("proxy", *options, "--", *command, folder=tmp_path).returncode == 3
+
+
+def test_a_message_too_long_after_the_requests_is_an_error(tmp_path: Path) -> None:
+    host = Host(tmp_path, "--max-message", "1000000")
+    host.call("long")
+    status, out, err = host.end()
+    said = "the MCP server sent a message of more than 1,000,000 bytes; the server was ended"
+    assert json.loads(out)["error"]["message"] == said
+    assert status != 0
+    assert err.splitlines()[0] == f"compactwire: {said}"
+
+
+def test_a_last_message_too_long_is_an_error_though_the_server_has_ended(tmp_path: Path) -> None:
+    host = Host(tmp_path, "--max-message", "10000")
+    host.call("last", size=12_000)
+    failure = host.answer()["error"]
+    assert "of more than 10,000 bytes" in failure["message"]
+    assert host.process.wait(timeout=30) == 1
+    assert "of more than 10,000 bytes" in host.end()[2]
+
+
+def test_requests_without_an_answer_in_time_are_an_error(tmp_path: Path) -> None:
+    code = (
+        "import sys; from compactwire.cli import main; from compactwire.mcp import _stdio;"
+        "_stdio.ANSWERS = 0.5; sys.exit(main(sys.argv[1:]))"
+    )
+    params = {"name": "slow", "arguments": {"seconds": 60}}
+    request = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}
+    made = subprocess.run(
+        [sys.executable, "-c", code, "mcp", "proxy", "--no-ledger", "--", *SERVER],
+        input=json.dumps(request) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = (
+        "the MCP server did not answer within 0.5 seconds after the host closed its input; "
+        "the server was ended"
+    )
+    failure = json.loads(made.stdout.splitlines()[1])
+    assert (failure["id"], failure["error"]["code"]) == (5, -32000)
+    assert failure["error"]["message"] == said
+    assert (made.returncode, made.stderr) == (1, f"compactwire: {said}\n")
+
+
 @pytest.mark.parametrize("leaves", ["signals", "reads no more"])
 def test_a_host_that_leaves_does_not_wait_for_answers(host: Host, leaves: str) -> None:
     host.call("slow", seconds=60)

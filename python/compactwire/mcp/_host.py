@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
+    "ANSWERS",
     "BOM",
     "GROUPS",
     "STDIN",
@@ -54,7 +55,7 @@ GROUPS = sys.platform != "win32"
 _WAKE_UP = 0.2
 # Seconds for open requests after the end of the host's messages. A host that wants no answers sends
 # a signal, usually after two seconds, or no longer reads.
-_ANSWERS, _POLL = 30.0, 0.02
+ANSWERS, _POLL = 30.0, 0.02
 
 
 class TooLongError(Exception):
@@ -63,7 +64,10 @@ class TooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why the relay ends: "host", "server" or "signal", its number, or a message too long."""
+    """Why the relay ends: "host", "server", "signal" and its number, or "time" for answers is up.
+
+    A host or server may also have sent a message that is too long.
+    """
 
     side: str
     signal: int = 0
@@ -107,18 +111,19 @@ def first(ends: queue.SimpleQueue[End]) -> End:
 
 
 def answered(
-    ends: queue.SimpleQueue[End], is_busy: Callable[[], bool], seconds: float = _ANSWERS
+    ends: queue.SimpleQueue[End], is_busy: Callable[[], bool], seconds: float
 ) -> End | None:
     """Wait for the answers to open requests after the end of the host's messages.
 
-    Not longer than until the server ends, the host no longer reads, or a signal comes, which is
-    returned.
+    Returns what ended the waiting before all are answered; None if they are, or if the host no
+    longer reads.
     """
     deadline = time.monotonic() + seconds
-    while is_busy() and not hung_up(STDOUT) and time.monotonic() < deadline:
+    while is_busy() and not hung_up(STDOUT):
+        if time.monotonic() >= deadline:
+            return End("time")
         with contextlib.suppress(queue.Empty):
-            end = ends.get(timeout=_POLL)
-            return end if end.side == "signal" else None
+            return ends.get(timeout=_POLL)
     return None
 
 

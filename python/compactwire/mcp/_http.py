@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 
-from ._host import STDIN, End, TooLongError, answered, first, lines, prepare, signals
+from ._host import ANSWERS, STDIN, End, TooLongError, answered, first, lines, prepare, signals
 from ._http_link import Link
 
 TYPE_CHECKING = False
@@ -41,9 +41,9 @@ def relay_http(
 ) -> int:
     """Relay until one side ends; return the exit code for this process.
 
-    It is 0 if the host closed the connection, 128 plus the number of a signal that ended this
-    process, and 1 if the server has ended the session or a message of the host was too long. A
-    second signal ends the relay at once.
+    It is 128 plus the number of a signal that ended this process, 1 if the server has ended the
+    session or did not answer in time after the host had closed its input, or if a message of the
+    host was too long, and else 0. A second signal ends the relay at once.
 
     Parameters
     ----------
@@ -64,21 +64,34 @@ def relay_http(
         threading.Thread(target=_pump_host, args=(link, max_message, ends), daemon=True).start()
         end = first(ends)
         if end.side == "host" and not end.too_long:
-            end = (
-                answered(ends, link.has_requests) or answered(ends, link.is_busy, _ACCEPTED) or end
-            )
+            end = answered(ends, link.has_requests, ANSWERS) or _taken(ends, link) or end
+        why = _why_ended(end, max_message)
         # In a thread, because neither the host nor the server may be waited for without end.
-        options = {"too_long": end.too_long}
-        ending = threading.Thread(target=link.end, kwargs=options, daemon=True)
+        ending = threading.Thread(target=link.end, args=(why,), daemon=True)
         ending.start()
         deadline = time.monotonic() + _LAST
         while ending.is_alive() and not hurry.is_set() and time.monotonic() < deadline:
             ending.join(_POLL)
-    if end.too_long:
-        warn(f"the host sent a message of more than {max_message:,} bytes; the session was ended")
+    if why:
+        warn(f"the MCP server at {endpoint.origin} {why}")
     if end.side == "signal":
         return 128 + end.signal
-    return int(end.side == "server" or end.too_long)
+    return int(end.side == "server" or bool(why))
+
+
+def _taken(ends: queue.SimpleQueue[End], link: Link) -> End | None:
+    """Wait until the server has taken the last messages; what ended it before, but for the time."""
+    end = answered(ends, link.is_busy, _ACCEPTED)
+    return None if end is None or end.side == "time" else end
+
+
+def _why_ended(end: End, max_message: int) -> str:
+    """Why open requests get no answer, as a clause after "the MCP server"; "" if none is open."""
+    if end.too_long:
+        return f"is left: the host sent a message of more than {max_message:,} bytes"
+    if end.side == "time":
+        return f"did not answer within {ANSWERS:g} seconds after the host closed its input"
+    return ""
 
 
 def _pump_host(link: Link, max_message: int, ends: queue.SimpleQueue[End]) -> None:

@@ -490,15 +490,14 @@ class Link:
         for exchange in left:
             self._fail(exchange, error)
 
-    def end(self, *, too_long: bool) -> None:
-        """End the session, and every request that is open; why, if a message was too long."""
+    def end(self, why: str) -> None:
+        """End the session, and every request that is open; if there is a reason, answer them."""
         with self._lock:
             self._ended = True
             self._fewer.notify_all()
             left = [*self._running, *self._lingering]
-        if too_long:
-            limit = f"{self._max_message:,} bytes"
-            self._fail_all(HttpError(f"is left: the host sent a message of more than {limit}"))
+        if why:
+            self._fail_all(HttpError(why))
         with contextlib.suppress(HttpError):  # The server ends sessions by itself, only later.
             self._session.delete(lost=self._lost)
         for exchange in left:

@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 from ._host import (
+    ANSWERS,
     GROUPS,
     STDIN,
     End,
@@ -64,9 +65,10 @@ def relay_stdio(
 ) -> int:
     """Run the server and relay until one side ends; return the exit code for this process.
 
-    It is that of the server if the server ended, 128 plus the number of a signal that ended the
-    server or this process, 0 if the host closed the connection, and 1 if a message was too long. A
-    second signal kills the server at once.
+    It is that of the server if the server ended by itself, 128 plus the number of a signal that
+    ended the server or this process, 1 if a message was too long, or if the server did not answer
+    in time after the host had closed its input, and else 0. A second signal kills the server at
+    once.
 
     Parameters
     ----------
@@ -102,9 +104,9 @@ def relay_stdio(
             threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
             end = first(ends)
             if end.side == "host" and not end.too_long and child.close_input():
-                signalled = answered(ends, relay.is_busy)
-                if signalled is not None:
-                    end, grace = signalled, 0.0
+                end = answered(ends, relay.is_busy, ANSWERS) or end
+                if end.side == "signal":
+                    grace = 0.0
         finally:
             status = child.end(grace)
         passed = end.side != "signal" and _last_lines_passed(child, to_host, ends)
@@ -113,22 +115,32 @@ def relay_stdio(
         status = 1
     if end.side == "signal":
         return 128 + end.signal
+    if child.sent_too_long:
+        # Its end may have been noticed before the length of its last message.
+        end = End("server", too_long=True)
     if end.side == "host" and not end.too_long:
-        return 0
-    message = "the MCP server has ended"
-    if end.too_long:
-        message = _too_long(end.side, max_message)
+        return 0 if child.was_signalled else status
+    message = _why_ended(end, max_message)
+    errors = list(relay.unanswered(message, {"exit_status": status}))
+    if end.too_long or (end.side == "time" and errors):
         warn(message)
     if passed:
-        all(map(passed_on, relay.unanswered(message, {"exit_status": status})))
-    if end.side == "host":
-        return 1
-    return status or int(end.too_long)
+        all(map(passed_on, errors))
+    if end.side == "server":
+        return status or int(end.too_long)
+    return int(end.too_long or bool(errors))
 
 
-def _too_long(side: str, limit: int | None) -> str:
-    who = "host" if side == "host" else "MCP server"
-    return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
+def _why_ended(end: End, limit: int | None) -> str:
+    if end.too_long:
+        who = "host" if end.side == "host" else "MCP server"
+        return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
+    if end.side == "time":
+        return (
+            f"the MCP server did not answer within {ANSWERS:g} seconds after the host closed its "
+            "input; the server was ended"
+        )
+    return "the MCP server has ended"
 
 
 def _watch(child: _Child, ends: queue.SimpleQueue[End]) -> None:
@@ -171,6 +183,8 @@ class _Child:
         self._writing = threading.Lock()
         self._passing = threading.Lock()
         self._left = False
+        self.was_signalled = False
+        self.sent_too_long = False
 
     def write(self, line: bytes) -> bool:
         """Send a line; False if the server no longer reads."""
@@ -255,6 +269,8 @@ class _Child:
     def _signal(self, number: int) -> bool:
         """Send a signal, or none if the number is 0; False if no process is left."""
         running = self._process.poll() is None
+        if running and number:
+            self.was_signalled = True
         if sys.platform == "win32":
             if running and number:
                 _end_tree(self._process)
@@ -341,6 +357,7 @@ def _pump_server(
                 end = End("host")
                 break
     except TooLongError:
+        child.sent_too_long = True
         end = End("server", too_long=True)
     finally:
         ends.put(end)
