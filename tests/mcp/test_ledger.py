@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -64,6 +65,74 @@ def test_a_full_file_is_renamed(folder: Path) -> None:
     assert (folder / "a.jsonl.1").stat().st_size > 1 << 20
     assert (folder / "a.jsonl").read_bytes().count(b"\n") == 1
     assert [record["tool"] for record in _ledger.records("a", 0, [])] == ["one", "two"]
+
+
+# Appends, and ends with 1 when the renamed file is one that was not full.
+APPENDING = """
+import sys
+from pathlib import Path
+from compactwire.mcp import _ledger
+from compactwire.savings import Saving
+_ledger._MAX_FILE = 400
+ledger = _ledger.Ledger("a", sys.exit)
+renamed = Path(sys.argv[1])
+for _ in range(500):
+    ledger(Saving(source="mcp", tool="rows", format="gcf", before=100, after=40))
+    if renamed.exists() and renamed.stat().st_size < 400:
+        sys.exit(1)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: without locks, files may be lost")
+def test_relays_of_one_server_do_not_drop_a_file_that_is_not_full(folder: Path) -> None:
+    command = [sys.executable, "-c", APPENDING, str(folder / "a.jsonl.1")]
+    processes = [subprocess.Popen(command) for _ in range(4)]
+    assert [process.wait(60) for process in processes] == [0] * 4
+
+
+def test_a_file_that_another_relay_has_begun_is_not_renamed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, other = _ledger.Ledger("a", pytest.fail), _ledger.Ledger("a", pytest.fail)
+    ledger(saving("one"))
+    path = folder / "a.jsonl"
+    size = path.stat().st_size
+    monkeypatch.setattr(_ledger, "_MAX_FILE", 2 * size)
+    fstat, written = os.fstat, []
+
+    def slow(file: int) -> os.stat_result:
+        found = fstat(file)
+        if found.st_size >= 2 * size and not written:
+            written.append(found)
+            # Before this relay renames the file that is full, another one does, and begins a file.
+            path.rename(folder / "a.jsonl.1")
+            other(saving("three"))
+        return found
+
+    monkeypatch.setattr(os, "fstat", slow)
+    ledger(saving("two"))
+    assert written
+    assert [record["tool"] for record in _ledger.records("a", 0, [])] == ["one", "two", "three"]
+
+
+def test_the_table_says_since_when_calls_are_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _ledger.Ledger("a", pytest.fail)(saving())
+    line = (folder / "a.jsonl").read_text(encoding="utf-8")
+    assert main(["mcp", "stats"]) == 0
+    assert "begins" not in capsys.readouterr().out
+    old = json.dumps({**json.loads(line), "t": 1_795_000_000})
+    (folder / "a.jsonl.1").write_text(f"damaged\n{old}\n", encoding="utf-8")
+    assert main(["mcp", "stats"]) == 0
+    said = "The ledger begins on 2026-11-18 11:06 UTC; older calls are not kept.\n"
+    shown = capsys.readouterr().out
+    assert shown.endswith(said)
+    assert said.strip() in (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    assert main(["mcp", "stats", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ledger_begin"] == 1_795_000_000
+    assert main(["mcp", "stats", "--since", "1m"]) == 0
+    assert "begins" not in capsys.readouterr().out
 
 
 def test_a_ledger_that_cannot_be_written_is_one_warning(

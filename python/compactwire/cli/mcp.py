@@ -288,11 +288,15 @@ def _run_stats(args: argparse.Namespace) -> int:
     for name in chosen:
         found = list(_ledger.records(name, since, problems))
         sums = _ledger.summed(found)
+        begin = _ledger.begin(name)
+        if begin is not None and begin < since:  # Nothing was dropped of this time.
+            begin = None
         if args.json:
-            write(json_line(_ledger.report(name, sums)), "-")
+            write(json_line(_ledger.report(name, sums, begin)), "-")
         elif found:
             exact = all(record.get("exact") is True for record in found)
-            write(_ledger.table(name, sums, exact=exact) + "\n", "-")
+            shown = _ledger.table(name, sums, exact=exact, ledger_begin=begin)
+            write(f"{shown}\n", "-")
         if not found:
             empty.append(name)
     if empty:

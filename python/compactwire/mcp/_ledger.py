@@ -1,7 +1,7 @@
 """The ledger of the relay: a file of JSON Lines for each server, and the table of what was saved.
 
 A record has the name of the tool and sizes, never a text or an argument. A file of 1 MiB is renamed
-to `NAME.jsonl.1`, in place of the one before.
+to `NAME.jsonl.1`, in place of the one before, whose records are dropped.
 
 Source: an extension of this package.
 """
@@ -17,11 +17,15 @@ import stat
 import sys
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 from .._texts import short_line
 from ..savings import Saving, Savings, add
 from ._names import plain_name
+
+if sys.platform != "win32":
+    import fcntl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ledger",
+    "begin",
     "folder",
     "names",
     "records",
@@ -106,12 +111,32 @@ class Ledger:
         try:
             _check_regular(file)
             os.write(file, line)
-            full = os.fstat(file).st_size >= _MAX_FILE
+            written = os.fstat(file)
+            full = written.st_size >= _MAX_FILE
+            if full and sys.platform != "win32" and _is_locked(file):
+                self._rename(written)
         finally:
             os.close(file)
-        if full:
-            with contextlib.suppress(FileNotFoundError):  # Another relay was faster.
+        if full and sys.platform == "win32":  # An open file cannot be renamed.
+            self._rename(written)
+
+    def _rename(self, written: os.stat_result) -> None:
+        """Rename the file that was written, but not one that another relay has begun since."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(written, self._path.stat()):
                 self._path.replace(self._path.with_suffix(".jsonl.1"))
+
+
+def _is_locked(file: int) -> bool:
+    """Lock a file until it is closed; False if another relay has locked it, and will rename it."""
+    assert sys.platform != "win32"
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # A file system without locks: two relays rarely rename at the same time.
+        pass
+    return True
 
 
 def names() -> list[str]:
@@ -149,6 +174,16 @@ def records(name: str, since: float, problems: list[str]) -> Iterator[dict[str, 
             problems.append(f"{path.name} ({damaged:,} damaged line{'s' * (damaged > 1)})")
         if len(data) > _MAX_READ:
             problems.append(f"{path.name} (all but its first {_MAX_READ:,} bytes)")
+
+
+def begin(name: str) -> int | None:
+    """The time of the oldest record, if older ones may have been dropped; else None."""
+    try:
+        data = _content(folder() / f"{plain_name(name)}.jsonl.1")
+    except OSError:
+        return None
+    found = filter(None, map(_record, data[:_MAX_READ].splitlines()))
+    return next((record["t"] for record in found), None)
 
 
 def _content(path: Path) -> bytes:
@@ -211,7 +246,9 @@ def _saving(record: dict[str, Any]) -> Saving:
     )
 
 
-def table(name: str, sums: dict[str, Total], *, exact: bool) -> str:
+def table(
+    name: str, sums: dict[str, Total], *, exact: bool, ledger_begin: int | None = None
+) -> str:
     """The table of one server: a line for each tool, the sums, and what hosts saved."""
     whole = add(sums.values())
     rows = [(short_line(tool, _MAX_SHOWN), each) for tool, each in sums.items()]
@@ -234,13 +271,17 @@ def table(name: str, sums: dict[str, Total], *, exact: bool) -> str:
         f"A host that shows text saved {text}; one that shows structuredContent saved "
         f"{structured}. Tokens are {counted}."
     )
+    if ledger_begin is not None:
+        day = datetime.fromtimestamp(ledger_begin, UTC)
+        lines.append(f"The ledger begins on {day:%Y-%m-%d %H:%M} UTC; older calls are not kept.")
     return "\n".join(lines)
 
 
-def report(name: str, sums: dict[str, Total]) -> dict[str, Any]:
-    """The sums of one server as JSON."""
+def report(name: str, sums: dict[str, Total], ledger_begin: int | None) -> dict[str, Any]:
+    """The sums of one server as JSON, with the time in seconds from which calls are kept."""
     tools = {tool: asdict(each) for tool, each in sums.items()}
-    return {"server": name, "all": asdict(add(sums.values())), "tools": tools}
+    whole = asdict(add(sums.values()))
+    return {"server": name, "ledger_begin": ledger_begin, "all": whole, "tools": tools}
 
 
 def _percent(before: int, after: int) -> str:
