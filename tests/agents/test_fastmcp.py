@@ -27,7 +27,7 @@ SHORT = cw.shrink(TEXT).text
 IMAGE = ImageContent(type="image", data="AA==", mime_type="image/png")
 
 
-def server(**options: Any) -> FastMCP:
+def server(*, interface: bool = False, **options: Any) -> FastMCP:
     one = FastMCP("tasks")
     one.add_middleware(CompactMiddleware(**options))
 
@@ -52,10 +52,12 @@ def server(**options: Any) -> FastMCP:
         """Return an error."""
         return ToolResult(content=text, is_error=True)
 
-    @one.tool(meta={"ui": {"resourceUri": "ui://rows"}})
-    def shown() -> list[dict[str, Any]]:
-        """List all tasks for a user interface."""
-        return ROWS
+    if interface:
+
+        @one.tool(meta={"ui": {"resourceUri": "ui://rows"}})
+        def shown() -> list[dict[str, Any]]:
+            """List all tasks for a user interface."""
+            return ROWS
 
     @one.tool
     def reserved(audience: list[Literal["user", "assistant"]]) -> ToolResult:
@@ -138,10 +140,41 @@ def test_only_texts_change() -> None:
 
 def test_a_result_for_a_user_interface_stays_whole() -> None:
     records: list[Saving] = []
-    result = called("shown", structured="drop", on_saving=records.append)
+    result = called("shown", interface=True, structured="drop", on_saving=records.append)
     assert result.structured_content == {"result": ROWS}
     assert json.loads(result.content[0].text) == ROWS
     assert records[0].reason == "app"
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_an_interface_may_read_the_structured_content_of_each_tool(listed: bool) -> None:
+    async def call() -> Any:
+        async with Client(server(interface=True, structured="drop")) as client:
+            tools = await client.list_tools() if listed else []
+            return tools, await client.call_tool_mcp("rows", {})
+
+    tools, result = asyncio.run(call())
+    assert [tool.name for tool in tools if tool.output_schema is None] == (
+        ["mixed", "failed", "reserved", "structure"] if listed else []
+    )
+    assert result.structured_content == {"result": ROWS}
+    assert result.content[0].text == cw.shrink(json.dumps(ROWS)).text
+
+
+def test_tools_that_cannot_be_listed_fail_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = server(structured="drop")
+
+    async def fails(*, run_middleware: bool = True) -> list[Any]:
+        if not run_middleware:
+            raise RuntimeError("no connection")
+        return []
+
+    async def call() -> Any:
+        async with Client(one) as client:
+            monkeypatch.setattr(one, "list_tools", fails)
+            return await client.call_tool_mcp("rows", {})
+
+    assert asyncio.run(call()).structured_content == {"result": ROWS}
 
 
 @pytest.mark.parametrize(("audience", "shrunk"), [(["user"], False), (["assistant"], True)])
@@ -230,7 +263,6 @@ def test_definitions_lose_only_what_the_options_say() -> None:
     dropped = asyncio.run(listed(structured="drop", definitions="slim"))
     assert plain["rows"].output_schema is not None
     assert dropped["rows"].output_schema is None
-    assert dropped["shown"].output_schema is not None
     assert dropped["rows"].input_schema["properties"]["indent"].keys() <= {"anyOf", "default"}
     assert dropped["rows"].description == plain["rows"].description
 

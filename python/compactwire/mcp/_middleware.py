@@ -48,7 +48,8 @@ class CompactMiddleware(Middleware):
     structured : {"keep", "drop"}
         Whether structured content and output schemas stay as they are, for clients that read them,
         or leave a result whose text says the same. A host that shows a model the structured content
-        saves something only with "drop".
+        saves something only with "drop". They stay in any case if a tool of the server has a user
+        interface, whose program may call every tool.
     definitions : {"as-is", "slim"}
         Whether `$schema`, and titles that only repeat the name of a property, leave the definitions
         of tools.
@@ -79,6 +80,9 @@ class CompactMiddleware(Middleware):
         self._projector = Projector(
             "fastmcp", structured=structured, definitions=definitions, **options
         )
+        # Whether a tool of the server has a user interface, None if that is not known yet. Once
+        # true, it stays so: a client that was sent an output schema expects structured content.
+        self._has_interfaces: bool | None = None
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
         """Shrink the result of a call."""
@@ -114,6 +118,8 @@ class CompactMiddleware(Middleware):
         kept = kept or next(filter(None, inner), "")
         if kept == "app" or has_interface(result.meta):
             kept = stays = "app"
+        elif self._projector.drop and await self._serves_interfaces(context):
+            stays = "app"
         elif any(found != EVERYBODY for found in readers):
             stays = "audience"
         structured = _as_json(result.structured_content)
@@ -131,11 +137,28 @@ class CompactMiddleware(Middleware):
 
     async def on_list_tools(self, context: Any, call_next: Any) -> Any:
         """Leave out of the definitions what the options say."""
-        return [self._definition(tool) for tool in await call_next(context)]
+        tools = await call_next(context)
+        self._note_interfaces(tools)
+        return [self._definition(tool) for tool in tools]
+
+    def _note_interfaces(self, tools: Any) -> None:
+        found = any(has_interface(tool.meta) for tool in tools)
+        self._has_interfaces = self._has_interfaces or found
+
+    async def _serves_interfaces(self, context: Any) -> bool:
+        """Whether a tool has an interface, whose program may call any tool of the server."""
+        if self._has_interfaces is None and context.fastmcp_context is not None:
+            # Another process may have sent the client the list of tools.
+            server = context.fastmcp_context.fastmcp
+            try:
+                self._note_interfaces(await server.list_tools(run_middleware=False))
+            except Exception:  # That of any provider, such as a server behind this one.
+                return True
+        return bool(self._has_interfaces)
 
     def _definition(self, tool: Any) -> Any:
         changed: dict[str, Any] = {}
-        if self._projector.drop and tool.output_schema is not None and not has_interface(tool.meta):
+        if self._projector.drop and tool.output_schema is not None and not self._has_interfaces:
             changed["output_schema"] = None
         if self._projector.slim:
             changed["parameters"] = slim(tool.parameters)
