@@ -78,6 +78,19 @@ def test_all_other_bytes_pass_as_they_came() -> None:
     assert sent == line % json.dumps(SHORT, ensure_ascii=False).encode()
 
 
+def test_no_text_breaks_the_line_of_a_message() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    said = json.dumps([{**row, "note": "a\u2028b\u2029c\x85d"} for row in ROWS], ensure_ascii=False)
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": text(said)})
+    sent = one.relay.from_server(line.encode() + b"\n")
+    assert sent is not None
+    (only,) = sent.decode().splitlines()
+    shrunk = json.loads(only)["result"]["content"][0]["text"]
+    assert shrunk != said
+    assert cw.expand(shrunk) == json.loads(said)
+
+
 @pytest.mark.parametrize(
     "result",
     [

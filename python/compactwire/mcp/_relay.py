@@ -301,4 +301,8 @@ def _remember(names: set[int], name: object) -> None:
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # To a host that splits its input with `str.splitlines`, these would end the message.
+    for character in "\x85\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
