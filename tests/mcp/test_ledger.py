@@ -362,6 +362,9 @@ def test_a_server_without_a_ledger_is_an_error_that_names_the_others(
 ) -> None:
     assert main(["mcp", "stats"]) == 0
     assert "no server ran through the relay yet" in capsys.readouterr().err
+    assert main(["mcp", "stats", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["server"], report["all"]["calls"], report["tools"]) == (None, 0, {})
     _ledger.Ledger("memory", pytest.fail)(saving())
     assert main(["mcp", "stats", "files"]) == 1
     assert "there is: memory" in capsys.readouterr().err

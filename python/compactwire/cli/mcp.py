@@ -283,6 +283,8 @@ def _run_stats(args: argparse.Namespace) -> int:
         )
     if not known:
         tell(f"compactwire: no ledger in {_ledger.folder()}: no server ran through the relay yet")
+        if args.json:
+            write(json_line(_ledger.report(None, {}, None)), "-")
     problems: list[str] = []
     empty = []
     for name in chosen:

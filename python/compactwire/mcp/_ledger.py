@@ -277,8 +277,11 @@ def table(
     return "\n".join(lines)
 
 
-def report(name: str, sums: dict[str, Total], ledger_begin: int | None) -> dict[str, Any]:
-    """The sums of one server as JSON, with the time in seconds from which calls are kept."""
+def report(name: str | None, sums: dict[str, Total], ledger_begin: int | None) -> dict[str, Any]:
+    """The sums of one server as JSON, with the time in seconds from which calls are kept.
+
+    The name is None if no server has a ledger.
+    """
     tools = {tool: asdict(each) for tool, each in sums.items()}
     whole = asdict(add(sums.values()))
     return {"server": name, "ledger_begin": ledger_begin, "all": whole, "tools": tools}
