@@ -60,11 +60,12 @@ VERBATIM = (
     "[Oo]pen",
     "[Vv]iew",
     "cat",
-    # Hosts put the name of a server before that of its tool.
-    "*__[Rr]ead",
+    # Hosts put the name of a server before that of its tool, as do servers that mount another one
+    # (`fs_read`). After one "_", the other verbs are mostly of data (`table_view`, `issues_open`).
     "*__[Oo]pen",
     "*__[Vv]iew",
-    "*__cat",
+    "*_[Rr]ead",
+    "*_cat",
     "*[Ff]etch*",
 )
 # The end of the name of a JSON file, anywhere in an argument: `cat a.json | head`, `a.json?raw=1`.
