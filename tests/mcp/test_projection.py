@@ -154,6 +154,17 @@ def test_an_estimate_leaves_a_margin_that_a_count_does_not_need() -> None:
     assert change == Change({0: cw.shrink(text, min_saving=0.0, min_tokens=0).text}, drop=True)
 
 
+def test_the_estimate_of_escapes_has_a_margin() -> None:
+    value = {"a": "\ufeff\ufeffx word", "list": [1, 2, "\ufeff"]}
+    text = json.dumps(value, separators=(",", ":"))
+    shown = json.dumps({"r": value}, separators=(",", ":"), ensure_ascii=False)
+    # By o200k_base, the text has 22 tokens, and the structured content 18.
+    assert cw.estimate_tokens(text) <= cw.estimate_tokens(shown)
+    assert project([text], {"r": value})[0] == Change()
+    plain = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    assert project([plain], {"r": value})[0] == Change(drop=True)
+
+
 def test_structured_content_costs_what_a_host_in_javascript_shows() -> None:
     weather = {"temperature": 22.0, "wind": 7.0, "humidity": 65.0}
     text = json.dumps(weather, separators=(",", ":"))

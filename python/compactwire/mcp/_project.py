@@ -197,9 +197,11 @@ class Projector:
 def _costs_no_more(shrunk: Shrunk, structured: int) -> bool:
     """Whether a text has no more tokens than the structured content, also if both are estimates.
 
-    JSON splits into tokens as the structured content does, so that its estimate errs alike.
+    JSON splits into tokens as the structured content does, so that its estimate errs alike, unless
+    it has escapes where hosts write the characters themselves.
     """
-    margin = _ESTIMATE_ERROR if shrunk.format == "gcf" and not shrunk.exact else 0.0
+    differs = shrunk.format == "gcf" or "\\u" in shrunk.text
+    margin = _ESTIMATE_ERROR if differs and not shrunk.exact else 0.0
     return shrunk.tokens_after <= structured * (1 - margin)
 
 
