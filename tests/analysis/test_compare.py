@@ -271,6 +271,29 @@ def test_rows_that_cannot_be_compared_are_an_error(tmp_path: Path) -> None:
             analysis.compare(value, seconds=0)
 
 
+def test_a_list_of_folders_and_patterns_is_that_of_their_files(tmp_path: Path) -> None:
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for file in files:
+        file.write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
+    expected = analysis.compare(files, seconds=0)
+    for paths in ([tmp_path], [tmp_path / "*.jsonl"]):
+        assert analysis.compare(paths, seconds=0).equals(expected)
+
+
+def test_a_column_of_nulls_is_one_of_texts() -> None:
+    nulls = pa.nulls(2)
+    alone = analysis.compare([pa.array(["a"])], seconds=0)
+    assert analysis.compare([pa.array(["a"]), nulls], seconds=0).equals(alone)
+    table = pa.table({"text": nulls})
+    assert analysis.measure(table, column="text", formats=["dsl"]).num_rows == 0
+
+
+def test_columns_among_other_items_are_an_error() -> None:
+    for items, place in (([pa.array(["a"]), "b"], 1), (["b", pa.array(["a"])], 0)):
+        with pytest.raises(TypeError, match=f"item {place}: expected a column, frame or batch"):
+            analysis.compare(items, seconds=0)
+
+
 def test_a_pattern_of_files_is_not_measured_as_a_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

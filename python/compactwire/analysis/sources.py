@@ -204,12 +204,23 @@ def opened(value: Any) -> Any:
         value = list(value)
     if isinstance(value, list | tuple) and value:
         if all(isinstance(item, PathLike) for item in value):
-            return Corpus({Path(item).as_posix(): read_input(Path(item)) for item in value})
-        if all(map(_is_arrow, value)):
+            found = [one for item in value for one in files(Path(item), Reading())]
+            return Corpus({one.as_posix(): read_input(one) for one in found})
+        if any(map(_is_arrow, value)):
+            _check_all_arrow(value)
             return _in_memory(value)
         for item in value:
             _check_no_path(item)
     return value
+
+
+def _check_all_arrow(items: Sequence[Any]) -> None:
+    for place, item in enumerate(items):
+        if not _is_arrow(item):
+            raise TypeError(
+                f"item {place}: expected a column, frame or batch like the others, not"
+                f" {type(item).__name__}; compare them in one call each"
+            )
 
 
 def _of_path(path: Path) -> Corpus:
@@ -338,12 +349,13 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
 
 
 def is_text(column: pa.DataType) -> bool:
-    """Whether a column of this type has texts, perhaps as bytes."""
+    """Whether a column of this type has texts, perhaps as bytes, or nulls only."""
     types = need("pyarrow", "pyarrow").types
     if types.is_dictionary(column):
         column = column.value_type
-    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary)
-    return any(test(column) for test in (*tests, types.is_large_binary, types.is_binary_view))
+    nulls_or_text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
+    binary = (types.is_binary, types.is_large_binary, types.is_binary_view)
+    return any(test(column) for test in (*nulls_or_text, *binary))
 
 
 def _of_arrow(
