@@ -2,21 +2,40 @@
 
 A column of Python objects has no type, so pandas and pyarrow choose one for all values: beside a
 `Timestamp`, the number 1.5 becomes a date; dicts get the keys of all others. A typed column keeps
-its values, apart from periods, which become numbers. Objects that only `types="common"` knows, such
-as those of an enum, are replaced by what it writes.
+its values, apart from periods, which become numbers. A column of objects is left to Arrow if each
+value is one that Arrow keeps as it is; otherwise, its values are what `types="common"` writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, time
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ._types import common, is_unknown_to_arrow
+from ._types import common
 from .errors import GcfError, UnsupportedValue
 
 # Values that are null in a column of any type.
 _NULLS = {"NoneType", "NAType", "NaTType"}
+
+# Types whose objects Arrow keeps as they are. An object of a subclass may not be: Arrow drops the
+# nanoseconds of a Timestamp, and gives a Counter the keys of all others. GCF has no bytes, but a
+# column of messages may.
+_KEPT = {type(None), bool, int, float, str, bytes, bytearray, memoryview, date}
+
+# Types whose objects Arrow keeps if they have no zone: it drops that of a time.
+_WITHOUT_ZONE = {datetime, time}
+
+_ARROW = _KEPT | _WITHOUT_ZONE | {list, tuple, dict}
+
+# How to read a value of a subclass as `gcf.dumps` does, without the methods of the subclass.
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    bool: bool,
+    int: int.__int__,
+    float: float.__float__,
+}
 
 # Arrow has one type for both, and refuses integers that it would round.
 _NUMBERS = {int, float}
@@ -52,10 +71,10 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     Returns
     -------
     tuple
-        The data, with other values in columns of objects that only `types="common"` knows; and the
-        problem, if there is one: two columns of one name, a column of values of several types, of
-        sets, of dicts that differ in their keys or the order of these, of times of several zones,
-        or of periods.
+        The data, with what `types="common"` writes in columns of objects that Arrow may change; and
+        the problem, if there is one: two columns of one name, a column of values of several types,
+        of a type that neither knows, of dicts that differ in their keys or the order of these, or
+        of periods.
     """
     is_frame = hasattr(data, "columns")
     columns = list(data.items()) if is_frame else [(data.name, data)]
@@ -68,17 +87,17 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         if kind == "object":
             try:
                 values = column.tolist()
-                plain = _plain_column(values)
-                if plain is not values:
-                    replaced[at] = plain
-                problem = _problem(plain)
+                if not _are_kept(values):
+                    replaced[at] = values = [_plain(one) for one in values]
+                problem = _problem(values)
             except RecursionError:
                 problem = "values that are nested too deep"
         elif kind.startswith("period"):
             problem = "periods, which Arrow would write as numbers"
         if problem is not None:
             label = "the column" if name is None else f"the column {name!r}"
-            message = f"{label} has {problem}; {_ADVICE}"
+            written = ', as types="common" writes it,' if at in replaced else ""
+            message = f"{label}{written} has {problem}; {_ADVICE}"
             return data, Problem("unsupported_type", str(name) if is_frame else None, message)
     return _with_values(data, replaced, is_frame=is_frame) if replaced else data, None
 
@@ -114,46 +133,44 @@ def _with_values(data: Any, replaced: dict[int, list[Any]], *, is_frame: bool) -
     return copy
 
 
-def _plain_column(values: list[Any]) -> list[Any]:
-    """The values of a column as `types="common"` writes them, or the same list if Arrow does."""
-    types = {one for one in set(map(type, values)) if one.__name__ not in _NULLS}
-    if {one.__name__ for one in types} == {"Decimal"}:
-        return _plain_decimals(values)
-    if not any(one in (list, tuple, dict) or is_unknown_to_arrow(one) for one in types):
-        return values
-    plain = [_plain(one) for one in values]
-    return values if _are_same(plain, values) else plain
+def _are_kept(values: Iterable[Any]) -> bool:
+    """Whether Arrow keeps each of the values as it is, if all have one type."""
+    found = list(values)
+    return set(map(type, found)) <= _KEPT or all(map(_is_kept, found))
 
 
-def _plain_decimals(values: list[Any]) -> list[Any]:
-    """Decimals as texts if Arrow would give them other digits: those of the longest fraction."""
-    exponents = {one.as_tuple().exponent for one in values if type(one).__name__ == "Decimal"}
-    if len(exponents) == 1:
-        return values
-    return [_text(one) if type(one).__name__ == "Decimal" else one for one in values]
-
-
-def _text(number: Any) -> Any:
-    """A decimal as `types="common"` writes it, or itself if it does not."""
-    text = common(number)
-    return number if text is NotImplemented else text
+def _is_kept(value: Any) -> bool:
+    kind = type(value)
+    if kind in (list, tuple):
+        return _are_kept(value)
+    if kind is dict:
+        return all(type(key) is str for key in value) and _are_kept(value.values())
+    if kind in _WITHOUT_ZONE:
+        return value.tzinfo is None
+    return kind in _KEPT or kind.__name__ in _NULLS
 
 
 def _plain(value: Any) -> Any:
-    """A value as `types="common"` writes it, or the same object if Arrow writes it alike."""
-    if type(value) in (list, tuple):
-        elements = [_plain(one) for one in value]
-        return value if _are_same(elements, value) else elements
-    if type(value) is dict:
-        members = {key: _plain(one) for key, one in value.items()}
-        return value if _are_same(members.values(), value.values()) else members
-    if type(value).__name__ == "Decimal":
-        return _text(value)
-    return _plain(common(value)) if is_unknown_to_arrow(type(value)) else value
+    """A value as `types="common"` writes it, or itself if it does not."""
+    if isinstance(value, dict):
+        return _plain_dict(value)
+    if isinstance(value, list | tuple):
+        base: Any = list if isinstance(value, list) else tuple
+        return [_plain(one) for one in base.__iter__(value)]
+    for kind, read in _SCALARS.items():
+        if isinstance(value, kind):
+            return read(value)
+    written = common(value)
+    return value if written is NotImplemented else _plain(written)
 
 
-def _are_same(new: Iterable[Any], old: Iterable[Any]) -> bool:
-    return all(one is other for one, other in zip(new, old, strict=True))
+def _plain_dict(value: dict[Any, Any]) -> dict[Any, Any]:
+    """The members of a dict; the dict itself if two of its keys have one text."""
+    members = {
+        str.__str__(key) if isinstance(key, str) else key: _plain(one)
+        for key, one in dict.items(value)
+    }
+    return members if len(members) == dict.__len__(value) else value
 
 
 def lost_index(data: Any, /) -> str | None:
@@ -178,12 +195,10 @@ def _problem(values: Iterable[Any]) -> str | None:
     if len(types) > 1 and types != _NUMBERS:
         names = ", ".join(sorted(one.__name__ for one in types))
         return f"values of several types ({names}), of which Arrow would change some"
+    if unknown := types - _ARROW:
+        return f"values of the type {unknown.pop().__name__}, which a column cannot have"
     if dict in types:
         return _problem_of_dicts([one for one in found if type(one) is dict])
-    if types & {set, frozenset}:
-        return "sets, which Arrow would write as lists"
-    if any(hasattr(one, "tzinfo") for one in types) and len(_zones(found)) > 1:
-        return "times of several zones, of which Arrow would keep one"
     if types & {list, tuple}:
         return _problem(chain.from_iterable(one for one in found if type(one) in (list, tuple)))
     return None
@@ -191,11 +206,9 @@ def _problem(values: Iterable[Any]) -> str | None:
 
 def _problem_of_dicts(dicts: list[dict[Any, Any]]) -> str | None:
     keys = list(dicts[0])
+    if any(type(key) is not str or "\0" in key for one in dicts for key in one):
+        return "dicts with keys that Arrow would change: those that are not str, or contain \\0"
     if any(list(one) != keys for one in dicts):
         return "dicts with different keys, or in another order, which Arrow would make alike"
     members: Iterator[Iterable[Any]] = ([one[key] for one in dicts] for key in keys)
     return next(filter(None, map(_problem, members)), None)
-
-
-def _zones(values: list[Any]) -> set[str]:
-    return {str(one.tzinfo) for one in values if one == one and hasattr(one, "tzinfo")}

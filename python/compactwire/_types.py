@@ -67,20 +67,6 @@ def _is_common(obj: Any) -> bool:
         return False
 
 
-def is_unknown_to_arrow(kind: type) -> bool:
-    """Whether `common` writes objects of a class for which pyarrow chooses no type everywhere.
-
-    It has one for UUIDs, but not within lists and dicts.
-    """
-    enum, uuid = map(sys.modules.get, ("enum", "uuid"))
-    return bool(
-        (enum and issubclass(kind, enum.Enum))
-        or (uuid and issubclass(kind, uuid.UUID))
-        or hasattr(kind, "__dataclass_fields__")
-        or (hasattr(kind, "model_dump") and hasattr(kind, "model_fields"))
-    )
-
-
 def _moment(moment: datetime | time) -> str | None:
     """ISO 8601, without zeros at the end of the fraction; UTC is `Z`."""
     text = moment.isoformat()
