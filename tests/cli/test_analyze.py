@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -209,40 +209,116 @@ def test_two_workers_give_the_output_of_one(lake: Path, capsys: pytest.CaptureFi
     assert run(capsys, *arguments, "--workers", 0) == (1, "", message)
 
 
+SUMMARY = analyze._summary
+
+
+def summary_unless_a(path: Path, **how: Any) -> Any:
+    return os._exit(1) if path.name == "a.jsonl" else SUMMARY(path, **how)
+
+
 def test_a_worker_that_ends_is_an_error_with_the_file(
     lake: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyze, "_start_worker", partial(os._exit, 1))
-    submit = ProcessPoolExecutor.submit
-
-    def late(pool: Any, *arguments: Any) -> Any:
-        while pool._processes and not pool._broken:
-            time.sleep(0.01)
-        return submit(pool, *arguments)
-
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", late)
-    code, _, err = run(capsys, "analyze", lake, "--workers", 2)
-    assert code == 1
-    for name in ("a.jsonl", "b.parquet"):
-        assert f"error: {lake / name}: its process ended unexpectedly\n" in err
+    monkeypatch.setattr(analyze, "_summary", summary_unless_a)
+    options = ("--column", "text", "--format", "dsl", "--workers", 2, "--json")
+    code, out, err = run(capsys, "analyze", lake, *options)
+    assert (code, json.loads(out)["files"]) == (1, 1)
+    assert err.splitlines() == [
+        f"compactwire: error: {lake / 'a.jsonl'}: its process ended unexpectedly",
+        "compactwire: 1 of 2 files failed",
+    ]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: needs groups of processes")
-def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
-    fifo, more = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    for path in (fifo, more):
-        os.mkfifo(path)
-    command = [sys.executable, "-m", "compactwire", "analyze", str(fifo), str(more)]
-    child = subprocess.Popen(
-        [*command, "--workers", "2", "--tokenizer", "none"],
-        stderr=subprocess.PIPE,
-        start_new_session=True,
+unix = pytest.mark.skipif(sys.platform == "win32", reason="NOT RUN: needs groups of processes")
+
+
+def members(group: int) -> list[str]:
+    """The processes of a group that have not ended."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-A", "-o", "pgid=,stat=,args="], capture_output=True, text=True, check=True
     )
-    # Opened when both workers have begun to read.
-    with fifo.open("wb"), more.open("wb"):
+    rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return [" ".join(row) for row in rows if row[0] == str(group) and row[1][0] != "Z"]
+
+
+def is_soon(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 30
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+@contextmanager
+def two_workers(
+    tmp_path: Path, handler: Any = signal.default_int_handler
+) -> Iterator[tuple[subprocess.Popen[bytes], tuple[Path, Path]]]:
+    """The command with two workers, which wait for their files to be opened and written."""
+    fifos = tmp_path / "a.txt", tmp_path / "b.txt"
+    for path in fifos:
+        os.mkfifo(path)
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        command = [sys.executable, "-m", "compactwire", "analyze", *map(str, fifos), "--json"]
+        child = subprocess.Popen(
+            [*command, "--workers", "2", "--tokenizer", "none", "--format", "dsl"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
+        yield child, fifos
+    finally:
+        if members(child.pid):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+
+
+@unix
+@pytest.mark.parametrize(
+    ("number", "to_all", "code"),
+    [
+        (signal.SIGINT, True, 130),
+        (signal.SIGINT, False, 130),
+        (signal.SIGTERM, False, 143),
+        (signal.SIGKILL if sys.platform != "win32" else 9, False, -9),
+    ],
+)
+def test_a_signal_ends_the_command_and_its_workers(
+    number: int, to_all: bool, code: int, tmp_path: Path
+) -> None:
+    # Opened when both workers have begun to read, and never written: they do not end by themselves.
+    with (
+        two_workers(tmp_path) as (child, (one, other)),
+        one.open("wb"),
+        other.open("wb"),
+    ):
+        (os.killpg if to_all else os.kill)(child.pid, number)
+        assert child.communicate(timeout=30) == (b"", b"")
+        assert child.returncode == code
+        assert is_soon(lambda: not members(child.pid)), members(child.pid)
+
+
+@unix
+def test_ctrl_c_in_the_first_moments_of_a_worker_prints_nothing(tmp_path: Path) -> None:
+    with two_workers(tmp_path) as (child, _):
+        assert is_soon(lambda: any("spawn_main" in one for one in members(child.pid)))
         os.killpg(child.pid, signal.SIGINT)
-        assert child.communicate(timeout=60)[1] == b""
-    assert child.returncode == 128 + signal.SIGINT
+        assert child.communicate(timeout=30) == (b"", b"")
+        assert child.returncode == 130
+        assert is_soon(lambda: not members(child.pid)), members(child.pid)
+
+
+@unix
+def test_workers_ignore_ctrl_c_as_the_command_does(tmp_path: Path) -> None:
+    with two_workers(tmp_path, signal.SIG_IGN) as (child, (one, other)):
+        with one.open("wb") as first, other.open("wb") as second:
+            os.killpg(child.pid, signal.SIGINT)
+            first.write(b"one")
+            second.write(b"two")
+        out, err = child.communicate(timeout=60)
+        assert (child.returncode, json.loads(out)["files"], err) == (0, 2, b"")
 
 
 def test_without_the_extra_it_is_named() -> None:

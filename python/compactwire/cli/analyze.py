@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import accumulate
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
+from ._processes import ProcessEndedError, in_processes
 from ._shell import OK, add_command, complain, json_line, natural, one_line, tell, write
 
 if TYPE_CHECKING:
@@ -102,7 +99,8 @@ def _run(args: argparse.Namespace) -> int:
 
     try:
         job = _Job(args)
-        frame = analysis.report(analysis.merge(job.summaries()), price=args.price)
+        with closing(job.summaries()) as summaries:
+            frame = analysis.report(analysis.merge(summaries), price=args.price)
     except ImportError as error:
         raise ValueError(str(error)) from error
     if args.json:
@@ -159,7 +157,7 @@ class _Job:
         # An invalid option is found before the first file is read.
         report(_measured([], self._how), price=args.price)
 
-    def summaries(self) -> Iterator[pa.Table]:
+    def summaries(self) -> Generator[pa.Table]:
         """Summarize each file; one that cannot be read to its end is reported and left out."""
         found = list(self._found())
         meter = _Meter([path.stat().st_size for path in found])
@@ -168,7 +166,7 @@ class _Job:
             for path, result in zip(found, results, strict=True):
                 try:
                     summary = result()
-                except BrokenExecutor:
+                except ProcessEndedError:
                     complain(ValueError(f"{one_line(str(path))}: its process ended unexpectedly"))
                     self.failed.append(str(path))
                 except (OSError, ValueError, MemoryError) as error:
@@ -187,17 +185,11 @@ class _Job:
 
     def _in_processes(self, found: list[Path], meter: _Meter) -> Generator[Callable[[], pa.Table]]:
         """As `_in_turn`, of summaries that processes make."""
-        # Not a fork, which would copy locks that threads of pyarrow may hold.
-        pool = ProcessPoolExecutor(
-            min(self._workers, max(1, len(found))), get_context("spawn"), _start_worker
-        )
-        try:
-            jobs = [_submitted(pool, _summary, path, self._reading, self._how) for path in found]
-            for place, job in enumerate(jobs):
-                yield job.result
+        work = partial(_summary, reading=self._reading, how=self._how)
+        with closing(in_processes(work, found, self._workers)) as results:
+            for place, result in enumerate(results):
+                yield result
                 meter.at(place, 1.0)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
     def _found(self) -> Iterator[Path]:
         from pathlib import Path
@@ -246,24 +238,6 @@ class _Meter:
             done = before + int(part * (after - before))
             passed = time.monotonic() - self._start
             self._show(Progress(done, self._ends[-1], passed, "bytes"))
-
-
-def _submitted(
-    pool: ProcessPoolExecutor, work: Callable[..., pa.Table], *arguments: object
-) -> Future[pa.Table]:
-    """Submit a job; if a process has ended already, the result raises the error."""
-    try:
-        return pool.submit(work, *arguments)
-    except BrokenExecutor as error:
-        failed: Future[pa.Table] = Future()
-        failed.set_exception(error)
-        return failed
-
-
-def _start_worker() -> None:
-    """Let Ctrl-C end this process without a traceback, and divide the processors."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.environ.setdefault("COMPACTWIRE_THREADS", "1")
 
 
 def _summary(
