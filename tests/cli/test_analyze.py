@@ -444,6 +444,32 @@ def test_train_leaves_out_a_file_that_cannot_be_read(
     assert err.endswith("compactwire: left out are the files that failed: 1\n")
 
 
+@pytest.mark.parametrize("options", [[], ["--sample", 50_000], ["--held-out"]], ids=str)
+def test_train_leaves_out_a_path_or_text_that_cannot_be_read(
+    options: list[object], lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, damaged, missing = tmp_path / "out", lake / "damaged.txt", lake / "nowhere"
+    assert train(capsys, out, lake, *options)[0] == 0
+    expected = out.read_bytes()
+    damaged.write_bytes(b"text\xff")
+    code, err = train(capsys, out, missing, lake, *options)
+    assert (code, out.read_bytes()) == (1, expected)
+    assert err.count(f"compactwire: error: {damaged}: not UTF-8") == 1
+    named = f"no file or folder '{missing}'" if options else f"{missing}: No such file or directory"
+    assert err.count(f"compactwire: error: {named}\n") == 1
+    assert err.endswith("compactwire: left out are the files that failed: 2\n")
+
+
+@pytest.mark.parametrize("options", [[], ["--sample", 50_000]], ids=str)
+def test_train_names_a_json_file_without_the_column(
+    options: list[object], lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (lake / "c.json").write_text("{", encoding="utf-8")
+    code, err = train(capsys, tmp_path / "out", lake, "--column", "text", *options)
+    message = "expected a JSON object with a text in 'text': JSONDecodeError\n"
+    assert (code, err.count(f"compactwire: error: {lake / 'c.json'}: {message}")) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [

@@ -31,6 +31,10 @@ _FAILED = 1
 _FIRST = 64
 
 
+class TooLargeError(OSError):
+    """An input is larger than the limit of ``--max-input``."""
+
+
 def without_keys(text: str) -> str:
     """Replace what may be a secret key, passed in place of its file: messages may be logged."""
     return re.sub("[0-9a-fA-F]{64}", "(64 hexadecimal digits)", text)
@@ -98,7 +102,7 @@ def _read(
     data = io.BytesIO()
     while chunk := file.read1(1 << 16):
         if data.tell() + len(chunk) > limit:
-            raise OSError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
+            raise TooLargeError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
         data.write(chunk)
         if judge is not None and data.tell() >= _FIRST:
             judge(data.getvalue())

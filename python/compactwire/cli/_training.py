@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import compactwire as cw
@@ -14,9 +15,9 @@ from compactwire import CompactWireError
 from ._shell import complain, tell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
+
+    from compactwire.analysis.sources import Rows
 
 # No sample has so many texts.
 _UNLIMITED = 1 << 62
@@ -30,22 +31,24 @@ class Size:
     share: float
 
 
-def files_of(paths: Iterable[str], column: str | None) -> list[Path]:
+def files_of(paths: Iterable[str], column: str | None, failed: list[Path]) -> list[Path]:
     """Return the files whose texts are sampled.
 
-    Raises
-    ------
-    ValueError
-        A path has no file, or one of an unknown kind.
+    A path that has no file, or one of an unknown kind, is reported, added to `failed` and left out.
     """
     from compactwire.analysis.sources import Reading, files
 
-    try:
-        return [file for path in paths for file in files(path, Reading(column))]
-    except CompactWireError as error:
-        # `kind` is no option of the command.
-        message = str(error).removesuffix("; with kind='text', it is one text")
-        raise ValueError(message) from error
+    found: list[Path] = []
+    for path in paths:
+        try:
+            found += files(path, Reading(column))
+        except (OSError, CompactWireError) as error:
+            # Neither is an option of the command.
+            message = str(error).removesuffix("; with kind='text', it is one text")
+            message = message.removesuffix("; to measure a text, put it into a column")
+            complain(ValueError(message))
+            failed.append(Path(path))
+    return found
 
 
 def sampled(
@@ -106,13 +109,11 @@ def rows_of(path: Path, column: str | None, limit: int) -> list[str]:
     ValueError
         The file cannot be read, or is Parquet and the extra ``analysis`` is not installed.
     """
-    from compactwire.analysis.sources import Reading, read_file
-
     failed: Counter[str] = Counter()
     found: list[str] = []
     size = 0
     try:
-        for rows, _ in read_file(path, Reading(column)):
+        for rows in _read(path, column):
             failed.update(error for error in rows.errors if error)
             texts = [text for text in rows.texts if text is not None]
             found += texts
@@ -160,10 +161,37 @@ def held_out_sizes(
 
 
 def _batches(file: Path, column: str | None) -> Iterator[pa.RecordBatch]:
-    from compactwire.analysis.sources import Reading, read_file, to_batch
+    from compactwire.analysis.sources import to_batch
+
+    return map(to_batch, _read(file, column))
+
+
+def _read(file: Path, column: str | None) -> Iterator[Rows]:
+    """Read the rows of a file.
+
+    Raises
+    ------
+    CompactWireError
+        The file is damaged; or it is one row, which cannot be read.
+    """
+    from compactwire.analysis.sources import Reading, read_file
 
     for rows, _ in read_file(file, Reading(column)):
-        yield to_batch(rows)
+        if not has_rows(file):
+            for error in filter(None, rows.errors):
+                raise CompactWireError(f"{file}: {_in_words(error, column)}")
+        yield rows
+
+
+def _in_words(error: str, column: str | None) -> str:
+    """What is wrong with a file that is one row, by the class of the error."""
+    from compactwire.analysis.sources import MAX_ROW
+
+    if error == UnicodeDecodeError.__name__:
+        return "not UTF-8"
+    if error == "RowTooLarge":
+        return f"larger than {MAX_ROW:,} bytes, the limit of a text"
+    return f"expected a JSON object with a text in {column!r}: {error}"
 
 
 def _counted(

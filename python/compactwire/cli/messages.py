@@ -13,6 +13,7 @@ from .. import _demo
 from ._shell import (
     DEFAULT,
     OK,
+    TooLargeError,
     add_command,
     add_inputs,
     add_max_input,
@@ -203,7 +204,8 @@ def _run_train(args: argparse.Namespace) -> int:
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
     failed: list[Path] = []
-    texts = _sample(args, failed) if sampled else list(_samples(args, failed))
+    files = _sampled_files(args, failed) if sampled else []
+    texts = _sample(files, args, failed) if sampled else list(_samples(args, failed))
     if failed and not texts:
         return _FAILED
     if not texts:
@@ -216,7 +218,9 @@ def _run_train(args: argparse.Namespace) -> int:
         model=args.model,
         time=args.time,
     )
-    if args.held_out and not _verified(dictionary, args, failed):
+    if args.held_out and not _verified(
+        dictionary, [file for file in files if file not in failed], args
+    ):
         return _NOT_SAVED
     write_bytes(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
@@ -231,11 +235,16 @@ def _run_train(args: argparse.Namespace) -> int:
     return _FAILED if failed else OK
 
 
-def _sample(args: argparse.Namespace, failed: list[Path]) -> list[str]:
-    """Return the sample of the files; those that cannot be read are added to `failed`."""
-    from ._training import files_of, sampled
+def _sampled_files(args: argparse.Namespace, failed: list[Path]) -> list[Path]:
+    from ._training import files_of
 
-    files = files_of(args.paths, args.column)
+    return files_of(args.paths, args.column, failed)
+
+
+def _sample(files: list[Path], args: argparse.Namespace, failed: list[Path]) -> list[str]:
+    """Return the sample of the files; those that cannot be read are added to `failed`."""
+    from ._training import sampled
+
     return sampled(files, args.column, _sample_size(args), failed, hold_out=args.held_out)
 
 
@@ -244,11 +253,10 @@ def _sample_size(args: argparse.Namespace) -> int:
     return size
 
 
-def _verified(dictionary: cw.Dictionary, args: argparse.Namespace, failed: list[Path]) -> bool:
+def _verified(dictionary: cw.Dictionary, files: list[Path], args: argparse.Namespace) -> bool:
     """Print the figures of the held-out texts; whether the dictionary is to be saved."""
-    from ._training import files_of, held_out_sizes
+    from ._training import held_out_sizes
 
-    files = [file for file in files_of(args.paths, args.column) if file not in failed]
     new, built_in, plain = held_out_sizes(dictionary, files, args.column)
     for name, size in (("this dictionary", new), ("built-in", built_in), ("plain zstd", plain)):
         tell(f"held out: {name:<15} {size.bytes:>14,} bytes {size.share:>7.1%} of JSON")
@@ -266,21 +274,18 @@ def _verified(dictionary: cw.Dictionary, args: argparse.Namespace, failed: list[
 def _samples(args: argparse.Namespace, failed: list[Path]) -> Iterator[str]:
     """Read the samples, which together have at most `args.max_input` bytes.
 
-    A file of rows that cannot be read is reported, added to `failed` and left out.
+    A file that cannot be read is reported, added to `failed` and left out.
     """
-    from ._training import has_rows, rows_of
-
     left = args.max_input
-    for path in _files(args.paths):
-        if args.column is None and not has_rows(path):
-            texts = [read_text(str(path), left)]
-        else:
-            try:
-                texts = rows_of(path, args.column, left)
-            except (OSError, ValueError) as error:
-                complain(error)
-                failed.append(path)
-                continue
+    for path in _files(args.paths, failed):
+        try:
+            texts = _texts(path, args.column, left)
+        except TooLargeError:
+            raise
+        except (OSError, ValueError) as error:
+            complain(error)
+            failed.append(path)
+            continue
         for text in texts:
             left -= len(text.encode())
             if left < 0:
@@ -292,19 +297,30 @@ def _samples(args: argparse.Namespace, failed: list[Path]) -> Iterator[str]:
             yield text
 
 
-def _files(paths: Iterable[str]) -> Iterator[Path]:
+def _texts(path: Path, column: str | None, limit: int) -> list[str]:
+    """Read the samples of a file."""
+    from ._training import has_rows, rows_of
+
+    if column is None and not has_rows(path):
+        return [read_text(str(path), limit)]
+    return rows_of(path, column, limit)
+
+
+def _files(paths: Iterable[str], failed: list[Path]) -> Iterator[Path]:
+    """The files of the paths; a folder that cannot be read is reported and added to `failed`."""
+
+    def leave_out(error: OSError) -> None:
+        complain(error)
+        failed.append(Path(error.filename))
+
     for path in map(Path, paths):
         if path.is_dir():
-            walk = os.walk(path, onerror=_raise)
+            walk = os.walk(path, onerror=leave_out)
             inside = (Path(root, name) for root, _, names in walk for name in names)
             # The dictionary depends on the order, which differs between file systems.
             yield from sorted((file for file in inside if file.is_file()), key=Path.as_posix)
         else:
             yield path
-
-
-def _raise(error: OSError) -> None:
-    raise error
 
 
 def _dictionary(path: str, limit: int) -> cw.Dictionary:
