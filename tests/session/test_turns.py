@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +314,44 @@ def test_tasks_in_flight_are_answered_one_after_the_other(store: SessionStore) -
 
     asyncio.run(main())
     assert sorted(seen) == list(range(10))
+
+
+@pytest.mark.timeout(60)
+def test_threads_of_the_event_loop_may_all_wait_for_a_coroutine() -> None:
+    """The coroutine that they wait for needs a thread to keep its answer."""
+    store, turn = MemorySessionStore(), Turn(1, cw.Session().encode_request(args={}))
+    threads = ThreadPoolExecutor(2)
+
+    async def main() -> list[str | bytes]:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(threads)
+        begun = asyncio.Event()
+
+        async def respond(_: cw.Request) -> str:
+            begun.set()
+            await asyncio.sleep(0.2)
+            return "first"
+
+        first = asyncio.create_task(store.answer_async("c", turn, respond))
+        await begun.wait()
+        waiting = (asyncio.to_thread(store.answer, "c", turn, lambda _: "again") for _ in range(2))
+        again = [asyncio.create_task(one) for one in waiting]
+        return [await first, *await asyncio.gather(*again)]
+
+    assert asyncio.run(main()) == ["first"] * 3
+
+
+def test_a_late_process_does_not_end_the_lease_of_another_one(tmp_path: Path) -> None:
+    late, quick, next_one, other = (SQLiteSessionStore(tmp_path / "turns.db") for _ in range(4))
+    turn = Turn(1, cw.Session().encode_request(args={}))
+    opened = late._open("c", turn)  # It stops for longer than its lease.
+    quick.answer("c", turn, lambda _: "quick")
+    assert next_one.lease("c", "next")
+    assert isinstance(opened, tuple)
+    late._close(opened, "late")
+    assert other.lease("c", "other") == 0
+    for store in (late, quick, next_one, other):
+        store.close()
 
 
 @pytest.mark.parametrize("cancels", [1, 2])

@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import os
 import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from typing import Protocol, TypeVar
 
 from ..errors import TurnInProgress
@@ -115,6 +118,15 @@ class Lease:
         self._store.release(self._conversation, self._holder)
 
 
+@cache
+def _threads(process: int) -> ThreadPoolExecutor:  # noqa: ARG001
+    """Threads of this process for the calls of stores.
+
+    Those of the event loop may all wait for a turn that goes on only when a store was called.
+    """
+    return ThreadPoolExecutor(thread_name_prefix="compactwire turns")
+
+
 async def finished(function: Callable[[], _Result]) -> _Result:
     """Run a function in a thread; if the task is cancelled, end after the function has ended.
 
@@ -123,7 +135,7 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     """
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     # A future of the loop, which is not cancelled with all tasks when `asyncio.run` ends.
-    running = loop.run_in_executor(None, context.run, function)
+    running = loop.run_in_executor(_threads(os.getpid()), context.run, function)
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:

@@ -584,12 +584,8 @@ class SQLiteSessionStore(SessionStore):
         )
         # The turn is answered. Here it costs no further write to the disk, as `release` would.
         end_lease = (
-            "DELETE FROM compactwire_leases_1 WHERE conversation = ? AND EXISTS (SELECT 1 "
-            "FROM compactwire_sessions_1 WHERE conversation = ? AND number = ? AND digest = ?)",
+            "DELETE FROM compactwire_leases_1 WHERE conversation = ?",
             conversation,
-            conversation,
-            saved.number,
-            saved.digest,
         )
         forget_oldest = (
             "DELETE FROM compactwire_sessions_1 WHERE conversation IN (SELECT conversation "
@@ -599,7 +595,8 @@ class SQLiteSessionStore(SessionStore):
         with self._transaction() as run:
             run(*forget_idle)
             kept = run(*insert).rowcount == 1
-            run(*end_lease)
+            if kept:  # Otherwise this process was late, and another one may have the lease.
+                run(*end_lease)
             if after == 0:
                 run(*forget_oldest)
             self._make_room(run, conversation)
