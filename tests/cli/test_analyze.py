@@ -58,6 +58,19 @@ def test_the_figures_are_those_of_the_functions(
         assert line == pytest.approx(other)
 
 
+def test_a_format_that_rows_of_a_file_do_not_have_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values, text = tmp_path / "a.json", tmp_path / "b.txt"
+    values.write_text('{"a": 1}', encoding="utf-8")
+    text.write_text("hi", encoding="utf-8")
+    for workers in (1, 2):
+        options = ("--format", "dsl", "--workers", workers)
+        code, out, err = run(capsys, "analyze", values, text, *options)
+        assert (code, "dsl" in out) == (1, True)
+        assert f"compactwire: error: {values}: unknown format 'dsl' for value" in err
+
+
 def test_the_table_has_a_line_per_format(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--column", "text", "--format", "dsl", "--format", "zstd", "--tokenizer", "none")
     code, out, _ = run(capsys, "analyze", lake / "*.jsonl", *arguments)

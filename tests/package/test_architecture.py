@@ -230,6 +230,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         "analysis.sources",
         "cli._processes",
         "cli._shell",
+        "errors",
     },
     "cli.cad": {"", "cli._rows", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},

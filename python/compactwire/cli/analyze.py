@@ -8,6 +8,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from ..errors import OptionError
 from ._processes import ProcessEndedError, in_processes
 from ._shell import OK, add_command, complain, json_line, natural, one_line, tell, write
 
@@ -168,6 +169,10 @@ class _Job:
                     summary = result()
                 except ProcessEndedError:
                     complain(ValueError(f"{one_line(str(path))}: its process ended unexpectedly"))
+                    self.failed.append(str(path))
+                except OptionError as error:
+                    # For example a format that rows of another kind have.
+                    complain(ValueError(f"{one_line(str(path))}: {error}"))
                     self.failed.append(str(path))
                 except (OSError, ValueError, MemoryError) as error:
                     complain(error)
