@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ._types import common
-from .errors import GcfError, UnsupportedValue
+from .errors import UnsupportedValue
 
 # Values that are null in a column of any type.
 _NULLS = {"NoneType", "NAType", "NaTType"}
@@ -56,13 +56,12 @@ class Problem(NamedTuple):
     message: str
     """What is wrong, and what to do."""
 
-    def error(self) -> GcfError:
+    def error(self) -> UnsupportedValue:
         """The error for data that is not part of a value."""
         path = "$[*]" if self.column is None else f"$[*].{self.column}"
-        facts: dict[str, Any] = {"code": self.code, "path": path, "line": None, "column": None}
-        if self.code == "duplicate_key":
-            return GcfError(f"{self.message} (at {path})", **facts)
-        return UnsupportedValue(f"{path}: {self.message}", field=path, **facts)
+        return UnsupportedValue(
+            f"{path}: {self.message}", field=path, code=self.code, path=path, line=None, column=None
+        )
 
 
 def readable(data: Any, /) -> tuple[Any, Problem | None]:

@@ -230,7 +230,7 @@ pub(super) fn chat<'py>(
     Ok(context)
 }
 
-/// Rejects what is no list of messages: a dict or text would be iterated by its keys or characters.
+/// Checks that the argument is a list, and not one message, whose keys or characters could be iterated, too.
 fn check_messages(messages: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_one = messages.is_instance_of::<PyDict>()
         || messages.is_instance_of::<PyString>()

@@ -254,7 +254,7 @@ def _check_no_path(text: object, *, folders: bool = False) -> None:
 def _matches_files(text: str) -> bool:
     """Whether a text looks like a pattern of files, and one of them exists."""
     looks = glob.has_magic(text) and (os.sep in text or kind_of_file(Path(text)) is not None)
-    return looks and any(Path(one).is_file() for one in glob.iglob(text))  # noqa: PTH207
+    return looks and any(Path(one).is_file() for one in glob.iglob(text))  # noqa: PTH207 - as `files`
 
 
 def _in_memory(sources: Sequence[Any]) -> list[Any]:

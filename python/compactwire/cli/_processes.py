@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from multiprocessing import connection, get_context, parent_process, resource_tracker
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -129,17 +129,12 @@ class _Worker(Generic[Item, Result]):
     def take(self) -> Callable[[], Result]:
         """Wait for the result of the item."""
         try:
-            result, error = self.pipe.recv()
+            answer: tuple[Result, Exception | None] = self.pipe.recv()
         except (EOFError, OSError):
             self.ended = True
-            error = ProcessEndedError()
-
-        def outcome() -> Result:
-            if error is not None:
-                raise error
-            return result  # type: ignore[no-any-return]
-
-        return outcome
+            return _raiser(ProcessEndedError())
+        result, error = answer
+        return (lambda: result) if error is None else _raiser(error)
 
     def end(self) -> None:
         """End the process, which has nothing to save."""
@@ -177,6 +172,13 @@ def _serve(pipe: Connection, work: Callable[[Item], object]) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
             pipe.send(_answer(work, pipe.recv()))
+
+
+def _raiser(error: Exception) -> Callable[[], NoReturn]:
+    def raiser() -> NoReturn:
+        raise error
+
+    return raiser
 
 
 def _answer(work: Callable[[Item], object], item: Item) -> tuple[object, Exception | None]:

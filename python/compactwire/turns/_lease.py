@@ -119,7 +119,7 @@ class Lease:
 
 
 @cache
-def _threads(process: int) -> ThreadPoolExecutor:  # noqa: ARG001
+def _threads(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - the key of the cache
     """Threads of this process for the calls of stores.
 
     Those of the event loop may all wait for a turn that goes on only when a store was called.

@@ -127,7 +127,7 @@ class SessionStore(ABC):
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
 
-    def lease(self, conversation: str, holder: str, /) -> float:  # noqa: ARG002
+    def lease(self, conversation: str, holder: str, /) -> float:  # noqa: ARG002 - for subclasses
         """Reserve the turns of a conversation for `holder`, or extend its reservation.
 
         `answer` calls it before it loads the conversation, and again before the reservation ends.

@@ -1,5 +1,6 @@
 //! What Python objects are in JSON, and their content where no method of a class is asked for it.
 
+use crate::args::utf8_if_whole;
 use crate::make::push;
 use compactwire::memory;
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -8,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 /// The JSON type of an object.
 pub(crate) enum Kind<'o, 'py> {
@@ -81,8 +83,11 @@ pub(crate) fn ordered_dict(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     CLASS.import(py, "collections", "OrderedDict")
 }
 
+/// A key and its value.
+pub(super) type Member<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
 /// The members of a dict, copied.
-pub(crate) type Members<'py> = Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+pub(crate) type Members<'py> = Vec<Member<'py>>;
 
 /// The items of a dict, copied; those of an `OrderedDict` in its own order, or `None` if this order has other keys
 /// than the dict.
@@ -93,11 +98,22 @@ pub(crate) fn items<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Option<Members<'
             return ordered_items(ordered, dict);
         }
     }
-    let mut room = Vec::new();
-    memory::require(room.try_reserve_exact(dict.len()));
-    let items = RefCell::new(room);
+    let mut items = Vec::new();
+    memory::require(items.try_reserve_exact(dict.len()));
+    let items = RefCell::new(items);
     dict.locked_for_each(|key, value| push(&mut items.borrow_mut(), (key, value)))?;
     Ok(Some(items.into_inner()))
+}
+
+/// A text that two keys have. Only keys of a subclass of str can be unequal and have the same text.
+pub(super) fn duplicate_key<'a>(items: &'a [Member<'_>]) -> Option<&'a str> {
+    if items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>()) {
+        return None;
+    }
+    let mut seen = HashSet::new();
+    memory::require(seen.try_reserve(items.len()));
+    let mut texts = items.iter().filter_map(|(key, _)| utf8_if_whole(key.cast().ok()?).ok()?);
+    texts.find(|text| !seen.insert(*text))
 }
 
 /// The items of an `OrderedDict`. Methods of `dict` that were called for it have changed only one of its two lists

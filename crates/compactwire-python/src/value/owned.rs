@@ -8,15 +8,13 @@
 //! [`super::read::emit`] takes over, with the results so far, and reads each of the others right after the call.
 
 use super::conversions::Conversions;
-use super::kind::{Kind, items, kind};
+use super::kind::{Kind, Member, duplicate_key, items, kind};
 use crate::abi::{self, Elements};
 use crate::args::utf8_if_whole;
 use crate::make::tuple_of;
-use compactwire::memory::require;
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use std::collections::HashSet;
 use std::vec::IntoIter;
 
 /// A walk over any objects, with the conversions of the caller.
@@ -45,7 +43,7 @@ fn no_utf8(text: &Bound<'_, PyString>) -> Stop<PyErr> {
     }
 }
 
-type Members<'py> = IntoIter<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+type Members<'py> = IntoIter<Member<'py>>;
 
 impl<'py> Walk for OwnedWalk<'_, 'py> {
     type Value = Bound<'py, PyAny>;
@@ -135,14 +133,7 @@ impl<'py> Walk for OwnedWalk<'_, 'py> {
         utf8(key.cast().map_err(|_| Stop::Unusual)?)
     }
 
-    /// Keys of a subclass of str may be unequal and have the same text.
     fn has_distinct_keys(&self, object: &Members<'py>) -> bool {
-        let members = object.as_slice();
-        if members.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>()) {
-            return true;
-        }
-        let mut seen = HashSet::new();
-        require(seen.try_reserve(members.len()));
-        members.iter().all(|(key, _)| self.key(key).is_ok_and(|text| seen.insert(text)))
+        duplicate_key(object.as_slice()).is_none()
     }
 }

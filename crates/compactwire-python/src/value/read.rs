@@ -7,8 +7,8 @@
 
 use super::budget::{BYTES, Budget};
 use super::conversions::{Conversions, Converted};
-use super::kind::{Kind, Members, digits, items, kind};
-use crate::args::{class_name, utf8_if_whole, utf8_or};
+use super::kind::{Kind, digits, duplicate_key, items, kind};
+use crate::args::{class_name, utf8_or};
 use crate::arrow::{Unreadable, caused, if_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
@@ -23,7 +23,6 @@ use compactwire::value::{Builder, Value};
 use compactwire::walk::Sink;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
-use std::collections::HashSet;
 
 /// An object that a [`Target`] cannot receive.
 pub(crate) enum Invalid<'o, 'py> {
@@ -96,7 +95,7 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
 
     fn members(&mut self, dict: &Bound<'py, PyDict>) -> Result<()> {
         let Some(items) = items(dict)? else { return Err(self.target.invalid(Invalid::Order)) };
-        if let Some(text) = duplicate(&items) {
+        if let Some(text) = duplicate_key(&items) {
             return Err(self.target.invalid(Invalid::DuplicateKey(text)));
         }
         self.target.begin_object()?;
@@ -209,17 +208,6 @@ impl<T: Target> Sink for Cells<'_, T> {
     fn end_object(&mut self) -> Result<()> {
         self.0.end_object()
     }
-}
-
-/// A text that two keys have. Only keys of a subclass of str can be unequal and have the same text.
-fn duplicate<'a>(items: &'a Members<'_>) -> Option<&'a str> {
-    if items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>()) {
-        return None;
-    }
-    let mut seen = HashSet::new();
-    memory::require(seen.try_reserve(items.len()));
-    let mut texts = items.iter().filter_map(|(key, _)| utf8_if_whole(key.cast().ok()?).ok()?);
-    texts.find(|text| !seen.insert(*text))
 }
 
 /// Which of `types=` and `default=` would convert an object, for an error.
