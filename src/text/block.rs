@@ -32,12 +32,18 @@ pub fn at_most(block: &[u8; 64], bound: u8) -> u64 {
     engine::at_most(block, bound)
 }
 
+/// Returns a bit for each byte; set if the byte is at least `bound`.
+#[inline]
+pub fn at_least(block: &[u8; 16], bound: u8) -> u32 {
+    engine::at_least(block, bound)
+}
+
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
     use super::Marks;
     use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
-        _mm_set1_epi8,
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_min_epu8, _mm_movemask_epi8,
+        _mm_or_si128, _mm_set1_epi8,
     };
 
     #[inline]
@@ -71,6 +77,17 @@ mod sse2 {
             found |= u64::from(bits.cast_unsigned()) << (16 * i);
         }
         found
+    }
+
+    #[inline]
+    pub(super) fn at_least(block: &[u8; 16], bound: u8) -> u32 {
+        let bytes = load(block);
+        // SAFETY: the target has SSE2.
+        let bits = unsafe {
+            let most = _mm_max_epu8(bytes, _mm_set1_epi8(bound.cast_signed()));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(most, bytes))
+        };
+        bits.cast_unsigned()
     }
 }
 
@@ -124,6 +141,17 @@ mod neon {
             vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(fours, fours)))
         }
     }
+
+    #[inline]
+    pub(super) fn at_least(block: &[u8; 16], bound: u8) -> u32 {
+        // SAFETY: the target has NEON.
+        unsafe {
+            let marked = bits(vcgeq_u8(load(block), vdupq_n_u8(bound)));
+            let pairs = vpaddq_u8(marked, marked);
+            let fours = vpaddq_u8(pairs, pairs);
+            vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vpaddq_u8(fours, fours))) & 0xFFFF
+        }
+    }
 }
 
 #[cfg(any(
@@ -153,6 +181,10 @@ mod words {
             found |= u64::from(gather(!(above | word) & HIGH)) << (8 * i);
         }
         found
+    }
+
+    pub(super) fn at_least(block: &[u8; 16], bound: u8) -> u32 {
+        block.iter().rev().fold(0, |bits, &byte| bits << 1 | u32::from(byte >= bound))
     }
 
     /// Marks exactly the bytes of a word that are equal to `byte`, in their highest bits.
@@ -219,6 +251,14 @@ mod tests {
             let expected = bits.fold(0, |found, bit| found | bit);
             prop_assert_eq!(at_most(&block, bound), expected);
             prop_assert_eq!(words::at_most(&block, bound), expected);
+        }
+
+        #[test]
+        fn bytes_from_a_bound_on_are_those_of_a_plain_loop(block: [u8; 16], bound: u8) {
+            let bits = block.iter().enumerate().map(|(i, &byte)| u32::from(byte >= bound) << i);
+            let expected = bits.fold(0, |found, bit| found | bit);
+            prop_assert_eq!(at_least(&block, bound), expected);
+            prop_assert_eq!(words::at_least(&block, bound), expected);
         }
 
         #[test]

@@ -3,6 +3,7 @@
 //! # Modules
 //! - `codes`: the error codes of a system, and its error.
 //! - `block`: finding bytes sixteen at a time.
+//! - [`characters`]: the characters of a text in units of one, two or four bytes.
 //! - [`decimal`]: a finite double as sign, shortest digits and decimal point.
 //! - `digits`: the digits of a small integer, all at once.
 //! - [`hex`]: bytes as hexadecimal digits.
@@ -13,6 +14,8 @@
 
 #[cfg(feature = "gcf")]
 pub(crate) mod block;
+#[cfg(feature = "gcf")]
+pub mod characters;
 #[cfg(feature = "gcf")]
 pub(crate) mod codes;
 pub mod decimal;

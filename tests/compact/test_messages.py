@@ -344,6 +344,17 @@ def test_an_argument_that_is_neither_text_nor_bytes_is_a_type_error() -> None:
     assert cw.encode_base85(memoryview(b"abcd")) == cw.encode_base85(bytearray(b"abcd")) == "VPa.s"
 
 
+@pytest.mark.parametrize("character", ["é", "ÿ", "Ā", "語", "\uffff", "🎉", "\U0010ffff"])
+def test_text_of_any_characters_and_length_is_read(character: str) -> None:
+    for length in range(70):
+        for text in (character * length, "a" * length + character, f"é{character}語" * length):
+            result = cw.decode(cw.encode(text)).result
+            assert result == text
+            # A str whose characters took more room than they need would not be equal to others, or not found
+            # in a dict.
+            assert sys.getsizeof(result) == sys.getsizeof("".join(list(text)))
+
+
 def test_white_space_and_a_byte_order_mark_are_skipped() -> None:
     for format in ("verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"):
         wire = cw.encode(FULL, format=format)

@@ -14,8 +14,10 @@ pub(crate) use stable::*;
 
 #[cfg(not(Py_LIMITED_API))]
 mod of_one_version {
+    use compactwire::text::characters::{self, Measure, Unit};
     use pyo3::ffi::{self, PyObject};
     use pyo3::prelude::*;
+    use std::mem::MaybeUninit;
 
     /// A new `str` of `len` ASCII characters that `fill` writes; they are zero before.
     ///
@@ -50,6 +52,39 @@ mod of_one_version {
             if !object.is_null() {
                 let to = ffi::PyUnicode_DATA(object).cast::<u8>();
                 std::ptr::copy_nonoverlapping(start, to, len.cast_unsigned());
+            }
+            object
+        }
+    }
+
+    /// A new `str` of a text, whose length is `len`; null and an exception without memory. The interpreter
+    /// would not know at the beginning how large it becomes, and would copy it at the first wider character.
+    ///
+    /// # Safety
+    /// The thread is attached to the interpreter.
+    pub(crate) unsafe fn copy_of_text(text: &str, _: ffi::Py_ssize_t) -> *mut PyObject {
+        /// # Safety
+        /// The object is a new `str` of `count` characters, each of the size of `T`.
+        unsafe fn fill<T: Unit>(object: *mut PyObject, text: &str, count: usize) {
+            // SAFETY: as above; no other code has a reference to the object before it is filled.
+            let units = unsafe {
+                let start = ffi::PyUnicode_DATA(object).cast::<MaybeUninit<T>>();
+                std::slice::from_raw_parts_mut(start, count)
+            };
+            let written = characters::write(text, units);
+            assert_eq!(written, count, "every character has been written");
+        }
+        let Measure { count, bound } = characters::measure(text);
+        // SAFETY: PyUnicode_New returns a new object of `count` characters of this size, which are not more
+        // than the bytes of the text, or an error.
+        unsafe {
+            let object = ffi::PyUnicode_New(count.cast_signed(), bound.into());
+            if !object.is_null() {
+                match bound {
+                    ..='\u{FF}' => fill::<u8>(object, text, count),
+                    ..='\u{FFFF}' => fill::<u16>(object, text, count),
+                    _ => fill::<u32>(object, text, count),
+                }
             }
             object
         }
@@ -243,6 +278,12 @@ mod stable {
     pub(crate) unsafe fn copy_of_ascii(start: *const u8, len: ffi::Py_ssize_t) -> *mut PyObject {
         // SAFETY: the caller promises that there are so many characters.
         unsafe { ffi::PyUnicode_FromStringAndSize(start.cast(), len) }
+    }
+
+    #[inline]
+    pub(crate) unsafe fn copy_of_text(text: &str, len: ffi::Py_ssize_t) -> *mut PyObject {
+        // SAFETY: the text has so many bytes.
+        unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), len) }
     }
 
     #[inline]

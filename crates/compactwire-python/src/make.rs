@@ -41,22 +41,22 @@ pub(crate) fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
     })
 }
 
-/// Creates a str, faster than the interpreter if it is ASCII; `PyString::new` panics if there is not
-/// enough memory.
+/// Creates a str, faster than the interpreter; `PyString::new` panics if there is not enough memory.
 pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    if text.len() < 2 {
+    let is_ascii = text.is_ascii();
+    if text.len() < if is_ascii { 2 } else { 3 } {
         #[expect(clippy::disallowed_methods, reason = "the interpreter shares these strings")]
         return Ok(PyString::new(py, text));
     }
-    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
-    if !text.is_ascii() {
-        // SAFETY: the function copies `size` bytes of UTF-8 from the pointer into a new object.
-        return unsafe {
-            let object = ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), size);
-            Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
-        };
+    if is_ascii {
+        return make_ascii(py, text);
     }
-    make_ascii(py, text)
+    let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
+    // SAFETY: the thread is attached to the interpreter. The function returns a new object or an error.
+    unsafe {
+        let object = abi::copy_of_text(text, size);
+        Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
+    }
 }
 
 /// A text that becomes a str by [`make_str`]; PyO3 converts a `&str` or `String` by a constructor that panics
