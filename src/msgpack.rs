@@ -5,6 +5,7 @@
 //! offset of the invalid value.
 
 use crate::limits::MAX_SKIPPED_DEPTH;
+use crate::text;
 use rmp::Marker;
 use rmp::decode::{Bytes, NumValueReadError, ValueReadError};
 
@@ -104,7 +105,7 @@ impl<'a> Reader<'a> {
             let message = format!("expected {len} bytes of text, found {}", self.rest().len());
             return Err(Error { message, offset });
         };
-        let text = std::str::from_utf8(bytes).map_err(|error| Error {
+        let text = text::from_utf8(bytes).map_err(|error| Error {
             message: "text is not UTF-8".into(),
             offset: self.offset + error.valid_up_to(),
         })?;

@@ -11,6 +11,7 @@ use crate::compact::{
     self, Choice, Compression, DecodeError, DecodeOptions, Decoded, EncodeOptions, Format, Layout,
     Opened, Protocol, Wire,
 };
+use crate::text;
 
 /// A column of the result of [`decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +162,7 @@ pub fn decode(
 fn as_text(wire: Wire<'_>) -> Option<&str> {
     match wire {
         Wire::Text(text) => Some(text),
-        Wire::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+        Wire::Bytes(bytes) => text::from_utf8(bytes).ok(),
     }
 }
 

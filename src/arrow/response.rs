@@ -11,6 +11,7 @@ use super::rows::{Chunk, RowOptions, Stop, map_within};
 use super::texts::{Text, Texts};
 use crate::compact::{self, EncodeError, EncodeOptions, Response, Status};
 use crate::excerpt::excerpt;
+use crate::text;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::DataType;
@@ -224,7 +225,7 @@ fn text(
 fn utf8(text: Text<'_>, field: Field) -> Result<Cow<'_, str>, EncodeError> {
     match text {
         Text::Str(text) => Ok(text.into()),
-        Text::Bytes(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
+        Text::Bytes(bytes) => text::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
             invalid(field, &format!("not UTF-8 from byte {} on", error.valid_up_to()))
         }),
     }

@@ -6,7 +6,7 @@ use super::error::{Error, Failure};
 use super::rows::{RowOptions, Stop, map, map_within};
 use super::texts::{Binaries, Text, Texts, read};
 use crate::cad::{self, Dialect};
-use crate::{gcf, json, shrink};
+use crate::{gcf, json, shrink, text};
 
 /// Encodes each row, a JSON text, as GCF. Rows that share a text may become
 /// `max_expansion` bytes more than 64 times what they have in memory and 1 KiB for each.
@@ -142,7 +142,7 @@ pub fn cad_to_binary(
 fn json_text<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<&'a str, Stop> {
     match read(row, cells)? {
         Text::Str(text) => Ok(text),
-        Text::Bytes(bytes) => Ok(std::str::from_utf8(bytes).map_err(|error| {
+        Text::Bytes(bytes) => Ok(text::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();
             let message = format!("invalid JSON: not UTF-8 from byte {at} on");
             cad::Error::from(cad::DocumentError::new("document", message))

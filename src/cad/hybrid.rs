@@ -185,7 +185,7 @@ fn json_text(data: &[u8]) -> Result<Option<&str>, DocumentError> {
     if data.starts_with(&binary::MAGIC) || !is_json(rest) {
         return Ok(None);
     }
-    let text = std::str::from_utf8(rest).map_err(|error| {
+    let text = crate::text::from_utf8(rest).map_err(|error| {
         let message = format!("invalid JSON: not UTF-8 at byte {}", error.valid_up_to());
         DocumentError::new("document", message)
     })?;

@@ -4,6 +4,7 @@ use super::carrier::{Wire, binary_transport};
 use super::error::DecodeError;
 use super::format::{Format, Kind, Transport};
 use super::mistaken;
+use crate::text;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -56,7 +57,7 @@ pub(super) fn find(wire: Wire<'_>) -> Result<Found<'_>, DecodeError> {
             Some(transport) => return Ok(Found::Binary(transport, bytes)),
             None => match mistaken::not_a_binary_message(bytes) {
                 Some(error) => return Err(error),
-                None => std::str::from_utf8(bytes).map_err(|error| {
+                None => text::from_utf8(bytes).map_err(|error| {
                     let at = error.valid_up_to();
                     let message = format!("the message is not UTF-8 from byte {at} on");
                     DecodeError::InvalidFormat(message)

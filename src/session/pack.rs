@@ -24,7 +24,7 @@ use crate::compact::{self, Carrier, Transport, Wire, mistaken};
 use crate::compression::{self, DDict};
 use crate::excerpt::excerpt;
 use crate::msgpack::{self, Reader, Writer};
-use crate::text::hex;
+use crate::text::{self, hex};
 use rmp::encode::{write_array_len, write_str};
 use std::borrow::Cow;
 
@@ -112,7 +112,7 @@ impl Unpacked {
         }
         let frames = self.message.split(|&byte| byte == SEPARATOR);
         let frames = frames.map(|frame| {
-            std::str::from_utf8(frame).map_err(|_| {
+            text::from_utf8(frame).map_err(|_| {
                 let problem = "a frame of the packed request is not UTF-8".to_owned();
                 failed(compact::DecodeError::DecompressionFailed(problem))
             })
@@ -137,7 +137,7 @@ pub(super) fn unpack(
     let packed = match wire {
         Wire::Bytes(bytes) if is_packed_bytes(bytes) => Cow::Borrowed(bytes),
         Wire::Bytes(bytes) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| {
+            let text = text::from_utf8(bytes).map_err(|_| {
                 let message = "expected a packed request, found other bytes".to_owned();
                 DecodeError::InvalidFormat { frame: None, message }
             })?;

@@ -14,6 +14,7 @@ use crate::gcf::graph::{
 use crate::interrupt::polled;
 use crate::json::{self, Escape, Limits, write_string};
 use crate::limits::DEFAULT_MAX_EXPANSION;
+use crate::text;
 use crate::text::decimal::{self, Decimal, Exponent};
 use crate::value::Value;
 
@@ -277,7 +278,7 @@ pub fn decode(text: &str) -> Result<Payload, Error> {
 /// # Errors
 /// As [`decode`]; `invalid_utf8` with the offset.
 pub fn decode_utf8(bytes: &[u8]) -> Result<Payload, Error> {
-    match std::str::from_utf8(bytes) {
+    match text::from_utf8(bytes) {
         Ok(text) => decode(text),
         Err(error) => {
             Err(Error::at(Code::InvalidUtf8, error.valid_up_to(), "not UTF-8 from here on"))

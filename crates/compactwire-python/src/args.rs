@@ -9,7 +9,7 @@ use compactwire::compact::delta::Replace;
 use compactwire::compact::{self, Choice, Format, Layout, Protocol, Wire};
 use compactwire::excerpt::{EXCERPT_CHARS, excerpt};
 use compactwire::gcf::Limits;
-use compactwire::{cad, gcf};
+use compactwire::{cad, gcf, text};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{
     PyOSError, PyOverflowError, PyTypeError, PyUnicodeEncodeError, PyValueError,
@@ -74,7 +74,7 @@ impl<'py> Input<'py> {
         self.decode(
             |message| invalid_format(py, message),
             |bytes| {
-                std::str::from_utf8(bytes).map_err(|error| {
+                text::from_utf8(bytes).map_err(|error| {
                     let at = error.valid_up_to();
                     let reader = match compact::detect(compact::Wire::Bytes(bytes)) {
                         Ok(_) => "; for a message as bytes, use decode or decode_tool_call",
@@ -110,7 +110,7 @@ impl<'py> Input<'py> {
         self.decode(
             |_| invalid("(a lone surrogate)"),
             |bytes| {
-                std::str::from_utf8(bytes)
+                text::from_utf8(bytes)
                     .map_err(|error| invalid(&format!("from byte {} on", error.valid_up_to())))
             },
         )

@@ -55,7 +55,7 @@ pub(crate) fn read_lines(
     dialect: Dialect,
 ) -> Result<(Vec<Node<'_>>, Reader), ParseError> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    let (text, is_invalid) = match std::str::from_utf8(bytes) {
+    let (text, is_invalid) = match crate::text::from_utf8(bytes) {
         Ok(text) => (text, false),
         Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""), true),
     };

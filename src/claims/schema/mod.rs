@@ -13,6 +13,7 @@ use super::canonical::canon_lf;
 use super::files::{Content, ReadProblem};
 use super::options::Options;
 use crate::json;
+use crate::text;
 use crate::value::{Value, drop_iteratively};
 use rule::Rule;
 
@@ -88,7 +89,7 @@ fn parse_with<'a, 'v>(
     options: &Options,
     parse: impl FnOnce(&'a str, json::Limits) -> Result<Value<'v>, json::Error>,
 ) -> Result<Document<'v>, Violation> {
-    let text = simdutf8::compat::from_utf8(bytes).map_err(|error| {
+    let text = text::from_utf8(bytes).map_err(|error| {
         Violation::new(format!("not UTF-8 from byte {} on", error.valid_up_to()))
     })?;
     let value =

@@ -16,6 +16,7 @@ use crate::gcf::syntax::string;
 use crate::interrupt::Steps;
 use crate::json::{Escape, Writer, write_float};
 use crate::memory::Meter;
+use crate::text;
 use crate::value::{self, Value};
 use crate::walk::{Columns, Discard};
 use std::borrow::Cow;
@@ -110,13 +111,10 @@ pub fn to_json(
 /// # Errors
 /// `invalid_utf8`, with the place of the first invalid byte.
 pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
-    simdutf8::basic::from_utf8(bytes).or_else(|_| match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text),
-        Err(error) => {
-            let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-            let message = format!("not UTF-8 from byte {} on", error.valid_up_to());
-            Err(Fault { code: Code::InvalidUtf8, message, at: valid.len() }.locate(valid))
-        }
+    text::from_utf8(bytes).map_err(|error| {
+        let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        let message = format!("not UTF-8 from byte {} on", error.valid_up_to());
+        Fault { code: Code::InvalidUtf8, message, at: valid.len() }.locate(valid)
     })
 }
 

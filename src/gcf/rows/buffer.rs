@@ -1,6 +1,7 @@
 //! The buffered part of a text that arrives in pieces: whole lines, and their position in the text.
 
 use crate::gcf::error::{Code, Error, Fault, Place};
+use crate::text;
 use memchr::{memchr_iter, memrchr};
 
 /// A row shorter than this, in bytes, is parsed again whenever a line of it arrives.
@@ -60,7 +61,7 @@ impl LineBuffer {
             self.broken = Some(error.into());
             return;
         }
-        match simdutf8::basic::from_utf8(&self.tail) {
+        match text::from_utf8(&self.tail) {
             Ok(lines) => self.text.push_str(lines),
             Err(_) => self.break_off(),
         }
