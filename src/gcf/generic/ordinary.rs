@@ -291,16 +291,19 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> DecodeResult<S, Option<usize>> {
         let bytes = text.as_bytes();
         let Some(&first) = bytes.get(at) else { return Ok(None) };
-        if matches!(first, b'-' | b't' | b'f')
+        let start = STARTS[usize::from(first)];
+        if matches!(start, Start::Minus | Start::Letter)
             && let Some((scalar, length)) = keyword(&bytes[at..])
         {
             emit!(self.sink.known_member(key, scalar));
             return Ok(Some(at + length));
         }
-        let mut rare_number = false;
-        match first {
-            b'"' => return self.quoted_cell(at, key),
-            b'0'..=b'9' | b'-' => match number::scan(bytes, at) {
+        let mut is_special = matches!(start, Start::Minus | Start::Letter | Start::Marker);
+        match start {
+            Start::Text | Start::Letter | Start::Marker => {}
+            Start::Blank => return Ok(None),
+            Start::Quote => return self.quoted_cell(at, key),
+            Start::Minus | Start::Digit => match number::scan(bytes, at) {
                 Scanned::Number(Number::Int(value), stop) => {
                     emit!(self.sink.known_int(key, value));
                     return Ok(Some(stop));
@@ -310,15 +313,14 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                     return Ok(Some(stop));
                 }
                 Scanned::Text => {}
-                Scanned::Unknown => rare_number = true,
+                Scanned::Unknown => is_special = true,
             },
-            _ => {}
         }
         let Some((text, stop)) = find_text(text, at) else { return Ok(None) };
-        if has_blank_ends(text.text) {
+        if text.text.as_bytes().last().is_some_and(|&last| last <= b' ') {
             return Ok(None);
         }
-        if rare_number || matches!(first, b'-' | b't' | b'f' | b'~' | b'^') {
+        if is_special {
             return Ok(self.special_cell(at, key, text, member)?.then_some(stop));
         }
         emit!(self.sink.known_text(key, text));
@@ -387,6 +389,42 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     }
 }
 
+/// What the first byte of a cell tells.
+#[derive(Clone, Copy)]
+enum Start {
+    /// A text, or an empty cell.
+    Text,
+    /// `t` or `f`: perhaps a boolean.
+    Letter,
+    /// `-`: null, a number or a text.
+    Minus,
+    Digit,
+    Quote,
+    /// `~` or `^`.
+    Marker,
+    /// A blank or a control character, which is not ordinary.
+    Blank,
+}
+
+static STARTS: [Start; 256] = {
+    let mut starts = [Start::Text; 256];
+    let mut byte = 0;
+    while byte < starts.len() {
+        starts[byte] = match byte as u8 {
+            b'\n' => Start::Text,
+            ..=b' ' => Start::Blank,
+            b't' | b'f' => Start::Letter,
+            b'-' => Start::Minus,
+            b'0'..=b'9' => Start::Digit,
+            b'"' => Start::Quote,
+            b'~' | b'^' => Start::Marker,
+            _ => Start::Text,
+        };
+        byte += 1;
+    }
+    starts
+};
+
 /// The null or boolean at the beginning of a text, before a delimiter, and its length.
 #[inline]
 fn keyword(text: &[u8]) -> Option<(Scalar<'static>, usize)> {
@@ -422,14 +460,27 @@ fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
     if marks.found == 0 {
         return find_long_text(text, start);
     }
-    let length = marks.found.trailing_zeros();
+    let length = marks.found.trailing_zeros() as usize;
+    let stop = start + length;
     let found = Text {
-        text: &text[start..start + length as usize],
+        // SAFETY: `start` follows an ASCII character, and another one is at `stop`.
+        text: unsafe { text.get_unchecked(start..stop) },
         is_ascii: marks.non_ascii & ((1 << length) - 1) == 0,
-        word: u128::from_le_bytes(*block) & ((1 << (8 * length)) - 1),
+        word: u128::from_le_bytes(*block) & FIRST_BYTES[length],
     };
-    Some((found, start + length as usize))
+    Some((found, stop))
 }
+
+/// For each number of bytes, the mask of as many bytes. Shifts of 128 bits would take longer.
+static FIRST_BYTES: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut count = 1;
+    while count < masks.len() {
+        masks[count] = masks[count - 1] << 8 | 0xFF;
+        count += 1;
+    }
+    masks
+};
 
 /// [`find_text`] for a cell of 16 bytes or more, or one that begins in the last 15 bytes of `text`.
 #[inline(never)]
