@@ -9,6 +9,7 @@ use crate::gcf::error::{Code, Read, fault};
 use crate::text::output::{Mark, Memory, Output};
 use crate::text::quoted::{self, Escape, Problem};
 use crate::text::scan::{self, Block, Class, Escaped};
+use memchr::memchr;
 use std::borrow::Cow;
 
 /// Appends a string as a value, in quotes only if necessary.
@@ -178,23 +179,49 @@ impl Class for MaybeDelimiter {
     }
 }
 
+/// Whether a string contains a character that must be quoted wherever it stands, or what may be the head of a
+/// list.
 fn has_delimiter(text: &str) -> bool {
-    let marks = |char| {
-        matches!(
-            char,
-            '"' | '\\' | '|' | ',' | '\0'..='\x1F'
-            | '\u{80}'..='\u{A0}'
-            | '\u{1680}'
-            | '\u{2000}'..='\u{200A}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{202F}'
-            | '\u{205F}'
-            | '\u{3000}'
-            | '\u{FEFF}'
-        )
-    };
-    text.contains(marks) || looks_like_list(text)
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(window) = bytes[at..].first_chunk() {
+        if delimiter_begins(window) {
+            return true;
+        }
+        at += 16;
+    }
+    let mut rest = [b'a'; 2 * 16 + 2];
+    rest[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+    [0, 16].iter().any(|&at| rest[at..].first_chunk().is_some_and(delimiter_begins))
+        || memchr(b'[', bytes).is_some() && looks_like_list(text)
+}
+
+/// Whether a delimiter begins at one of the first 16 bytes. Two more belong to the character of the last.
+#[inline]
+fn delimiter_begins(window: &[u8; 18]) -> bool {
+    let mut any = false;
+    for i in 0..16 {
+        any |= is_delimiter([window[i], window[i + 1], window[i + 2]]);
+    }
+    any
+}
+
+/// Whether UTF-8 begins with a character that must be quoted: one that is escaped, `|`, `,`, a control
+/// character beyond ASCII, or a space, line separator or byte order mark of Unicode.
+#[expect(clippy::needless_bitwise_bool, reason = "without branches the compiler uses vectors")]
+#[inline(always)]
+fn is_delimiter([first, second, third]: [u8; 3]) -> bool {
+    let ascii = Escaped::contains(first) | (first == b'|') | (first == b',');
+    // U+0080 to U+00A0
+    let c2 = (first == 0xC2) & (second <= 0xA0);
+    // U+1680, U+3000, U+FEFF
+    let e1 = (first == 0xE1) & (second == 0x9A) & (third == 0x80);
+    let e3 = (first == 0xE3) & (second == 0x80) & (third == 0x80);
+    let ef = (first == 0xEF) & (second == 0xBB) & (third == 0xBF);
+    // U+2000 to U+200A, U+2028, U+2029 and U+202F; U+205F
+    let space = (third <= 0x8A) | (third == 0xA8) | (third == 0xA9) | (third == 0xAF);
+    let e2 = (second == 0x80) & space | (second == 0x81) & (third == 0x9F);
+    ascii | c2 | e1 | e3 | ef | ((first == 0xE2) & e2)
 }
 
 /// Whether a string contains a possible head of a list, `[…]` and a colon: `ERR[404]: x`.
@@ -403,6 +430,41 @@ mod tests {
                 word[at] = byte;
                 let marked = MaybeDelimiter::mark(u64::from_le_bytes(word)) != 0;
                 assert_eq!(marked, MaybeDelimiter::contains(byte), "{byte} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_character_is_quoted_or_bare_at_each_place() {
+        let quoted = |char| {
+            matches!(
+                char,
+                '"' | '\\' | '|' | ',' | '\0'..='\x1F'
+                | '\u{80}'..='\u{A0}'
+                | '\u{1680}'
+                | '\u{2000}'..='\u{200A}'
+                | '\u{2028}'
+                | '\u{2029}'
+                | '\u{202F}'
+                | '\u{205F}'
+                | '\u{3000}'
+                | '\u{FEFF}'
+            )
+        };
+        for char in '\0'..=char::MAX {
+            assert_eq!(has_delimiter(char.encode_utf8(&mut [0; 4])), quoted(char), "{char:?}");
+        }
+        for char in [
+            '|', '\u{A0}', '\u{A1}', '\u{1680}', '\u{1681}', '\u{2028}', '\u{3001}', '\u{FEFF}',
+            '🎉',
+        ] {
+            for before in 0..40 {
+                for after in [0, 1, 40] {
+                    let text = format!("{}{char}{}", "語".repeat(before), "a".repeat(after));
+                    assert_eq!(has_delimiter(&text), quoted(char), "{text}");
+                    let text = format!("{}{char}{}", "a".repeat(before), "ä".repeat(after));
+                    assert_eq!(has_delimiter(&text), quoted(char), "{text}");
+                }
             }
         }
     }
