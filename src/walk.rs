@@ -389,7 +389,7 @@ pub trait Walk {
     ///
     /// # Errors
     /// [`Stop::Unusual`] if the value has none of these types, or a string is not valid Unicode.
-    fn look<'v>(&mut self, value: &'v Self::Value) -> Look<'v, Self>
+    fn look<'v>(&'v mut self, value: &'v Self::Value) -> Look<'v, Self>
     where
         Self: Sized;
     /// Returns the type of a value.

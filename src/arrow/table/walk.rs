@@ -112,7 +112,7 @@ impl<'t> Walk for Rows<'t> {
         reason = "a call would copy the result, which takes as long as the rest"
     )]
     #[inline(always)]
-    fn look<'v>(&mut self, value: &'v Cell<'t>) -> Look<'v, Self> {
+    fn look<'v>(&'v mut self, value: &'v Cell<'t>) -> Look<'v, Self> {
         let (node, row) = match value {
             Cell::At(node, row) => (*node, *row),
             Cell::Rows => return Ok(Found::Array(List::Rows)),

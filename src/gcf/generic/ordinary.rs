@@ -408,9 +408,9 @@ enum Start {
 
 static STARTS: [Start; 256] = {
     let mut starts = [Start::Text; 256];
-    let mut byte = 0;
-    while byte < starts.len() {
-        starts[byte] = match byte as u8 {
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        starts[byte as usize] = match byte {
             b'\n' => Start::Text,
             ..=b' ' => Start::Blank,
             b't' | b'f' => Start::Letter,

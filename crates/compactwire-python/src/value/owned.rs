@@ -55,7 +55,7 @@ impl<'py> Walk for OwnedWalk<'_, 'py> {
     const CONVERTS_IN_ORDER: bool = true;
 
     #[inline(always)]
-    fn look<'v>(&mut self, value: &'v Bound<'py, PyAny>) -> Look<'v, Self> {
+    fn look<'v>(&'v mut self, value: &'v Bound<'py, PyAny>) -> Look<'v, Self> {
         Ok(match kind(value) {
             Kind::Null => Found::Null,
             Kind::Bool(value) => Found::Bool(value),

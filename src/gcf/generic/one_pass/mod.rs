@@ -130,21 +130,6 @@ enum Kind {
 }
 
 impl<W: Walk, M: Memory> Writer<'_, W, M> {
-    /// Writes a scalar. Anything else, such as a container, is [`Stop::Unusual`].
-    #[inline(always)]
-    #[expect(clippy::needless_pass_by_value, reason = "it comes from `look`, and is inlined")]
-    fn put(&mut self, found: Found<'_, W::Array, W::Object>) -> Outcome<W> {
-        match found {
-            Found::Text(text) => put_value(text, &mut self.out),
-            Found::Int(value) => self.out.int(value),
-            Found::Float(value) if value.is_finite() => put_float(value, &mut self.out),
-            Found::Null => self.out.byte(b'-'),
-            Found::Bool(value) => self.out.bool(value),
-            _ => return Err(Stop::Unusual),
-        }
-        Ok(())
-    }
-
     /// The value, converted if it is foreign.
     fn converted(&mut self, value: &W::Value) -> Outcome<W, W::Value> {
         match self.walk.type_of(value) {
@@ -193,7 +178,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             }
             scalar => {
                 self.out.byte(b'=');
-                self.put(scalar)?;
+                put(scalar, &mut self.out)?;
                 self.out.byte(b'\n');
                 Ok(())
             }
@@ -223,6 +208,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
 
     /// Writes a member. Returns whether it is an object.
     fn member(&mut self, key: &W::Key, value: &W::Value, place: Place) -> Outcome<W, bool> {
+        let name = self.walk.key(key)?;
         match self.walk.look(value)? {
             Found::Foreign => {
                 let value = self.convert(value)?;
@@ -233,7 +219,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                 if kind != Kind::Scalars {
                     self.out.bytes(*b"## ");
                 }
-                put_key(self.walk.key(key)?, &mut self.out);
+                put_key(name, &mut self.out);
                 if kind != Kind::Scalars {
                     self.out.byte(b' ');
                 }
@@ -241,7 +227,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             }
             Found::Object(object) => {
                 self.out.bytes(*b"## ");
-                put_key(self.walk.key(key)?, &mut self.out);
+                put_key(name, &mut self.out);
                 if self.is_keyed(&object) {
                     self.out.byte(b' ');
                     self.keyed(object, place)?;
@@ -253,9 +239,9 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                 return Ok(true);
             }
             scalar => {
-                put_key(self.walk.key(key)?, &mut self.out);
+                put_key(name, &mut self.out);
                 self.out.byte(b'=');
-                self.put(scalar)?;
+                put(scalar, &mut self.out)?;
                 self.out.byte(b'\n');
             }
         }
@@ -270,15 +256,17 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                 self.nested(&value, place)
             }
             Found::Array(array) => self.array(array, place),
-            Found::Object(object) if self.is_keyed(&object) => self.keyed(object, place),
             Found::Object(object) => {
+                if self.is_keyed(&object) {
+                    return self.keyed(object, place);
+                }
                 self.open(place)?;
                 self.out.bytes(*b"{}\n");
                 self.members(object, Place { level: place.level + 1, ..place })
             }
             scalar => {
                 self.out.byte(b'=');
-                self.put(scalar)?;
+                put(scalar, &mut self.out)?;
                 self.out.byte(b'\n');
                 Ok(())
             }
@@ -380,10 +368,9 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         match self.walk.look(value)? {
             Found::Foreign => {
                 let value = self.convert(value)?;
-                let found = self.walk.look(&value)?;
-                self.put(found)
+                put(self.walk.look(&value)?, &mut self.out)
             }
-            found => self.put(found),
+            found => put(found, &mut self.out),
         }
     }
 
@@ -412,6 +399,21 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         self.out.byte(b'\n');
         self.rows(&mut plan, rows, count, first, place)
     }
+}
+
+/// Writes a scalar. Anything else, such as a container, is [`Stop::Unusual`].
+#[inline(always)]
+#[expect(clippy::needless_pass_by_value, reason = "it comes from `look`, and is inlined")]
+fn put<A, O, E, M: Memory>(found: Found<'_, A, O>, out: &mut Output<M>) -> Result<(), Stop<E>> {
+    match found {
+        Found::Text(text) => put_value(text, out),
+        Found::Int(value) => out.int(value),
+        Found::Float(value) if value.is_finite() => put_float(value, out),
+        Found::Null => out.byte(b'-'),
+        Found::Bool(value) => out.bool(value),
+        _ => return Err(Stop::Unusual),
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Writes the rows of a table and their attachments by the table's plan.
 
 use super::plan::{ColumnKind, Field, Plan};
-use super::{Kind, Outcome, Place, Rows, Writer};
+use super::{Kind, Outcome, Place, Rows, Writer, put};
 use crate::gcf::generic::tree::is_sparse;
 use crate::gcf::syntax::string::{put_key, put_value};
 use crate::memory;
@@ -164,7 +164,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
                 self.attach(at, value);
             }
             (Found::Null, ColumnKind::Shared(_)) if index > 0 => self.out.byte(b'-'),
-            (scalar, ColumnKind::Plain { .. } | ColumnKind::Scalars) => self.put(scalar)?,
+            (scalar, ColumnKind::Plain { .. } | ColumnKind::Scalars) => put(scalar, &mut self.out)?,
             _ => return Err(Stop::Unusual),
         }
         self.out.byte(end);
@@ -239,7 +239,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             Found::Object(object) if !inner.is_empty() => self.leaves(inner, object),
             scalar if inner.is_empty() => {
                 let is_null = matches!(scalar, Found::Null);
-                self.put(scalar)?;
+                put(scalar, &mut self.out)?;
                 self.out.byte(b'|');
                 Ok(is_null)
             }
