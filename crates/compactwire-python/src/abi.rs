@@ -14,6 +14,8 @@ pub(crate) use stable::*;
 
 #[cfg(not(Py_LIMITED_API))]
 mod of_one_version {
+    #[cfg(not(Py_3_14))]
+    use super::Units;
     use compactwire::text::characters::{self, Measure, Unit};
     use pyo3::ffi::{self, PyObject};
     use pyo3::prelude::*;
@@ -108,6 +110,38 @@ mod of_one_version {
             (ffi::PyUnicode_AsUTF8AndSize(object, &raw mut length).cast(), length)
         }
     }
+
+    /// The characters of a `str`; `None` if there are more than `longest`, if they need four bytes, or if the
+    /// `str` owns its UTF-8, as each does that is ASCII.
+    ///
+    /// # Safety
+    /// The object is a `str` that outlives the result.
+    #[inline]
+    #[cfg(not(Py_3_14))]
+    pub(crate) unsafe fn units<'a>(object: *mut PyObject, longest: usize) -> Option<Units<'a>> {
+        use std::slice::from_raw_parts;
+        // SAFETY: a compact `str` that is not ASCII has the layout of `PyCompactUnicodeObject`. Its kind is
+        // the size of its characters.
+        unsafe {
+            if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0
+                || ffi::PyUnicode_IS_COMPACT(object) == 0
+                || !(*object.cast::<ffi::PyCompactUnicodeObject>()).utf8.is_null()
+            {
+                return None;
+            }
+            let count = ffi::PyUnicode_GET_LENGTH(object).cast_unsigned();
+            let start = ffi::PyUnicode_DATA(object).cast_const();
+            match ffi::PyUnicode_KIND(object) {
+                _ if count > longest => None,
+                ffi::PyUnicode_1BYTE_KIND => Some(Units::One(from_raw_parts(start.cast(), count))),
+                ffi::PyUnicode_2BYTE_KIND => Some(Units::Two(from_raw_parts(start.cast(), count))),
+                _ => None,
+            }
+        }
+    }
+
+    #[cfg(Py_3_14)]
+    pub(crate) use super::no_units as units;
 
     /// The value of a `float`.
     ///
@@ -252,6 +286,7 @@ mod of_one_version {
 #[cfg(Py_LIMITED_API)]
 mod stable {
     pub(crate) use super::growing_dict as dict;
+    pub(crate) use super::no_units as units;
     pub(crate) use super::resize_by_copy as resize;
     pub(crate) use super::set_hashed as set_known;
 
@@ -339,6 +374,20 @@ mod stable {
         // SAFETY: the object is a `bytes` object.
         unsafe { ffi::PyBytes_AsString(object).cast() }
     }
+}
+
+/// The characters of a `str`, in units of one or two bytes.
+#[cfg_attr(any(Py_3_14, Py_LIMITED_API), expect(dead_code, reason = "see `no_units`"))]
+pub(crate) enum Units<'a> {
+    One(&'a [u8]),
+    Two(&'a [u16]),
+}
+
+/// `units` where the layout of a `str` is not known.
+#[cfg(any(Py_3_14, Py_LIMITED_API))]
+#[inline]
+pub(crate) unsafe fn no_units<'a>(_: *mut pyo3::ffi::PyObject, _: usize) -> Option<Units<'a>> {
+    None
 }
 
 /// `resize` where its function is not exported, or cannot be linked.
