@@ -245,12 +245,18 @@ impl<M: Memory> Output<M> {
         unsafe {
             let end = self.start.as_ptr().add(self.len);
             let mut copied = 0;
-            for block in bytes.as_chunks::<16>().0 {
+            // The last block overlaps the one before.
+            let last = bytes.len() - 16;
+            while let Some(block) = bytes[copied.min(last)..].first_chunk::<16>() {
                 if C::any(*block) {
                     break;
                 }
-                end.add(copied).cast::<[u8; 16]>().write_unaligned(*block);
+                end.add(copied.min(last)).cast::<[u8; 16]>().write_unaligned(*block);
                 copied += 16;
+                if copied >= bytes.len() {
+                    self.len += bytes.len();
+                    return bytes.len();
+                }
             }
             let taken = first_char::<C>(text, copied);
             let rest = taken.saturating_sub(copied);

@@ -350,8 +350,7 @@ def test_text_of_any_characters_and_length_is_read(character: str) -> None:
         for text in (character * length, "a" * length + character, f"é{character}語" * length):
             result = cw.decode(cw.encode(text)).result
             assert result == text
-            # A str whose characters took more room than they need would not be equal to others, or not found
-            # in a dict.
+            # A str with more room for each character than needed would not be found in a dict.
             assert sys.getsizeof(result) == sys.getsizeof("".join(list(text)))
 
 

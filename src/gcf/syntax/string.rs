@@ -191,8 +191,10 @@ fn has_delimiter(text: &str) -> bool {
         at += 16;
     }
     let mut rest = [b'a'; 2 * 16 + 2];
-    rest[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-    [0, 16].iter().any(|&at| rest[at..].first_chunk().is_some_and(delimiter_begins))
+    let length = bytes.len() - at;
+    rest[..length].copy_from_slice(&bytes[at..]);
+    rest.first_chunk().is_some_and(delimiter_begins)
+        || length > 16 && rest.last_chunk().is_some_and(delimiter_begins)
         || memchr(b'[', bytes).is_some() && looks_like_list(text)
 }
 
