@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +18,7 @@ from compactwire.mcp import _http
 from compactwire.mcp._http_client import Endpoint
 from compactwire.mcp._relay import Passthrough
 from tests.mcp.http_server import MODERN, PAIR, POSIX, Request, Server, session, shake_hands
+from tests.mcp.test_stdio import NOT_WRITTEN
 
 if TYPE_CHECKING:
     from tests.mcp.http_server import Start
@@ -212,6 +216,23 @@ def test_a_host_that_no_longer_reads_ends_the_relay(start: Start) -> None:
     relay.process.stdout.close()
     relay.send("x", id=1)
     assert relay.process.wait(20) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="NOT RUN: /dev/full does not exist")
+def test_an_answer_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    server = Server(lambda request: request.result())
+    with Path("/dev/full").open("wb") as full:
+        made = subprocess.run(
+            [sys.executable, "-m", "compactwire", "mcp", "proxy", "--no-ledger", server.url],
+            input=b'{"jsonrpc":"2.0","id":5,"method":"x"}\n',
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=30,
+            check=False,
+        )
+    server.close()
+    said = f"compactwire: error: {NOT_WRITTEN}\n"
+    assert (made.returncode, made.stderr.decode()) == (1, said)
 
 
 def test_notifications_do_not_delay_the_end(start: Start) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,9 @@ from tests.mcp.test_projection import ROWS, SHORT, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+RESULT = '{"jsonrpc": "2.0", "id": 1, "result": {}}'
+NOT_WRITTEN = "an answer cannot be written to standard output: No space left on device"
 
 SERVER = [sys.executable, str(Path(__file__).with_name("server.py"))]
 
@@ -277,7 +280,9 @@ def test_a_slow_answer_after_the_end_of_the_requests_still_arrives(
     host = Host(tmp_path, *options)
     host.call("slow", seconds=4)
     status, out, err = host.end()
-    assert (status, err) == (0, "")
+    assert status == 0
+    said = "the host has closed its input; waiting up to 30 seconds for the server"
+    assert err == f"compactwire: {said}\n"
     assert json.loads(out.splitlines()[1])["result"]["content"][0]["text"] == "done"
 
 
@@ -348,6 +353,47 @@ def test_requests_without_an_answer_in_time_are_an_error(tmp_path: Path) -> None
     assert (made.returncode, made.stderr) == (1, f"compactwire: {said}\n")
 
 
+def test_switched_off_a_server_that_does_not_end_is_an_error(tmp_path: Path) -> None:
+    code = (
+        "import sys; from compactwire.cli import main; from compactwire.mcp import _host, _stdio;"
+        "_stdio.ANSWERS, _host._QUIET = 0.5, 0.1; sys.exit(main(sys.argv[1:]))"
+    )
+    server = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
+    made = subprocess.run(
+        [sys.executable, "-c", code, "mcp", "proxy", "--off", "--", *server],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (made.returncode, made.stdout) == (1, "hello\n")
+    assert made.stderr.splitlines() == [
+        "compactwire: the host has closed its input; waiting up to 0.5 seconds for the server",
+        "compactwire: the MCP server did not end within 0.5 seconds after the host closed its "
+        "input; the server was ended",
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="NOT RUN: /dev/full does not exist")
+@pytest.mark.parametrize("options", [[], ["--off"]])
+@pytest.mark.parametrize("rest", ["", "sys.stdin.read(); sys.exit(3)"])
+def test_an_answer_that_cannot_be_written_is_an_error(
+    tmp_path: Path, options: list[str], rest: str
+) -> None:
+    program = f"import sys; print({RESULT!r}, flush=True); {rest}"
+    command = ["proxy", "--no-ledger", *options, "--", sys.executable, "-c", program]
+    with Path("/dev/full").open("wb") as full:
+        made = run(*command, folder=tmp_path, stdout=full)
+    assert (made.returncode, made.stderr) == (1, f"compactwire: error: {NOT_WRITTEN}\n")
+
+
+def test_standard_input_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with (tmp_path / "new").open("wb") as only_written:
+        made = run("proxy", "--no-ledger", "--", *SERVER, folder=tmp_path, stdin=only_written)
+    assert made.returncode == 1
+    assert made.stderr.startswith("compactwire: error: standard input cannot be read: ")
+
+
 @pytest.mark.parametrize("leaves", ["signals", "reads no more"])
 def test_a_host_that_leaves_does_not_wait_for_answers(host: Host, leaves: str) -> None:
     host.call("slow", seconds=60)
@@ -386,13 +432,19 @@ def test_a_thousand_calls_at_once_keep_their_ids(tmp_path: Path) -> None:
     assert found == {n: SHORT if n % 2 else str(n) for n in texts}
 
 
-def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str,
+    folder: Path,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    stdout: IO[bytes] | int = subprocess.PIPE,
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "compactwire", "mcp", *arguments],
-        capture_output=True,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        stdin=subprocess.DEVNULL,
         env={**os.environ, "XDG_STATE_HOME": str(folder)},
         check=False,
     )

@@ -6,6 +6,7 @@ Source: the stdio transport of the Model Context Protocol: a message is a line.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import queue
 import select
@@ -35,6 +36,7 @@ __all__ = [
     "prepare",
     "readable",
     "signals",
+    "unreadable",
     "write",
 ]
 
@@ -56,6 +58,8 @@ _WAKE_UP = 0.2
 # Seconds for open requests after the end of the host's messages. A host that wants no answers sends
 # a signal, usually after two seconds, or no longer reads.
 ANSWERS, _POLL = 30.0, 0.02
+# Seconds of waiting after which a person at a terminal is told of it.
+_QUIET = 2.0
 
 
 class TooLongError(Exception):
@@ -111,29 +115,59 @@ def first(ends: queue.SimpleQueue[End]) -> End:
 
 
 def answered(
-    ends: queue.SimpleQueue[End], is_busy: Callable[[], bool], seconds: float
+    ends: queue.SimpleQueue[End],
+    is_busy: Callable[[], bool],
+    seconds: float,
+    warn: Callable[[str], object],
 ) -> End | None:
     """Wait for the answers to open requests after the end of the host's messages.
 
     Returns what ended the waiting before all are answered; None if they are, or if the host no
     longer reads.
     """
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
+    told = False
     while is_busy() and not hung_up(STDOUT):
-        if time.monotonic() >= deadline:
+        waited = time.monotonic() - begun
+        if waited >= seconds:
             return End("time")
+        if waited >= _QUIET and not told:
+            told = True
+            warn(f"the host has closed its input; waiting up to {seconds:g} seconds for the server")
         with contextlib.suppress(queue.Empty):
             return ends.get(timeout=_POLL)
     return None
 
 
 def passed_on(line: bytes) -> bool:
-    """Send a line to the host; False if it no longer reads."""
+    """Send a line to the host; False if it no longer reads.
+
+    Raises
+    ------
+    OSError
+        Writing failed for another reason, such as a full disk: the host lacks the line.
+    """
     try:
         write(STDOUT, line)
-    except OSError:
-        return False
+    except OSError as error:
+        if _is_hang_up(error):
+            return False
+        raise OSError(f"an answer cannot be written to standard output: {error.strerror}") from None
     return True
+
+
+def unreadable(error: OSError) -> OSError | None:
+    """The error for standard input that failed; None if the host has only left."""
+    if _is_hang_up(error):
+        return None
+    return OSError(f"standard input cannot be read: {error.strerror}")
+
+
+def _is_hang_up(error: OSError) -> bool:
+    """Whether the other side of a pipe or socket is closed."""
+    # Of a pipe, Windows says so with this number.
+    closed_pipe = sys.platform == "win32" and error.errno == errno.EINVAL
+    return isinstance(error, ConnectionError) or closed_pipe
 
 
 def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:

@@ -13,7 +13,18 @@ import queue
 import threading
 import time
 
-from ._host import ANSWERS, STDIN, End, TooLongError, answered, first, lines, prepare, signals
+from ._host import (
+    ANSWERS,
+    STDIN,
+    End,
+    TooLongError,
+    answered,
+    first,
+    lines,
+    prepare,
+    signals,
+    unreadable,
+)
 from ._http_link import Link
 
 TYPE_CHECKING = False
@@ -56,6 +67,11 @@ def relay_http(
         request, a longer one of the host ends the connection.
     warn
         Called with a line of text about what went wrong.
+
+    Raises
+    ------
+    OSError
+        Standard input or output failed.
     """
     ends: queue.SimpleQueue[End] = queue.SimpleQueue()
     prepare()
@@ -64,7 +80,8 @@ def relay_http(
         threading.Thread(target=_pump_host, args=(link, max_message, ends), daemon=True).start()
         end = first(ends)
         if end.side == "host" and not end.too_long:
-            end = answered(ends, link.has_requests, ANSWERS) or _taken(ends, link) or end
+            late = answered(ends, link.has_requests, ANSWERS, warn)
+            end = late or _taken(ends, link, warn) or end
         why = _why_ended(end, max_message)
         # In a thread, because neither the host nor the server may be waited for without end.
         ending = threading.Thread(target=link.end, args=(why,), daemon=True)
@@ -72,6 +89,8 @@ def relay_http(
         deadline = time.monotonic() + _LAST
         while ending.is_alive() and not hurry.is_set() and time.monotonic() < deadline:
             ending.join(_POLL)
+    if link.failure is not None:
+        raise link.failure
     if why:
         warn(f"the MCP server at {endpoint.origin} {why}")
     if end.side == "signal":
@@ -79,9 +98,9 @@ def relay_http(
     return int(end.side == "server" or bool(why))
 
 
-def _taken(ends: queue.SimpleQueue[End], link: Link) -> End | None:
+def _taken(ends: queue.SimpleQueue[End], link: Link, warn: Callable[[str], object]) -> End | None:
     """Wait until the server has taken the last messages; what ended it before, but for the time."""
-    end = answered(ends, link.is_busy, _ACCEPTED)
+    end = answered(ends, link.is_busy, _ACCEPTED, warn)
     return None if end is None or end.side == "time" else end
 
 
@@ -101,7 +120,7 @@ def _pump_host(link: Link, max_message: int, ends: queue.SimpleQueue[End]) -> No
             link.from_host(line)
     except TooLongError:
         end = End("host", too_long=True)
-    except OSError:
-        pass  # Reading failed: the host is gone.
+    except OSError as error:
+        link.failure = unreadable(error)
     finally:
         ends.put(end)

@@ -106,6 +106,8 @@ class Link:
         )
         self._ended = False
         self._lost = False
+        # Why the host could not be read or written to, though it had not left.
+        self.failure: OSError | None = None
 
     # From the host
 
@@ -436,7 +438,11 @@ class Link:
 
     def _to_relay(self, line: bytes) -> None:
         passed = self._relay.from_server(line)
-        if passed is not None and not passed_on(passed):
+        try:
+            reads = passed is None or passed_on(passed)
+        except OSError as error:
+            self.failure, reads = error, False
+        if not reads:
             self._ends.put(End("host"))
 
     def _fail(self, exchange: Exchange, error: HttpError) -> None:

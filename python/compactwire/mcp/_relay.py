@@ -68,6 +68,9 @@ class Relay:
     `warn` is called with a line about a message that was not passed on.
     """
 
+    # What the relay waits for after the host has closed its input.
+    awaited = "answer"
+
     def __init__(self, projector: Projector, warn: Callable[[str], object]) -> None:
         self._projector = projector
         self._warn = warn
@@ -249,6 +252,8 @@ class Relay:
 
 class Passthrough:
     """A relay that changes nothing, and answers nothing."""
+
+    awaited = "end"
 
     def from_host(self, line: bytes) -> bytes:
         """The line."""

@@ -35,6 +35,7 @@ from ._host import (
     prepare,
     readable,
     signals,
+    unreadable,
     write,
 )
 
@@ -85,7 +86,7 @@ def relay_stdio(
     Raises
     ------
     OSError
-        The server cannot be started.
+        The server cannot be started, or standard input or output failed.
     """
     ends: queue.SimpleQueue[End] = queue.SimpleQueue()
     prepare()
@@ -104,7 +105,7 @@ def relay_stdio(
             threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
             end = first(ends)
             if end.side == "host" and not end.too_long and child.close_input():
-                end = answered(ends, relay.is_busy, ANSWERS) or end
+                end = answered(ends, relay.is_busy, ANSWERS, warn) or end
                 if end.side == "signal":
                     grace = 0.0
         finally:
@@ -113,6 +114,8 @@ def relay_stdio(
     if status is None:
         warn("the MCP server could not be ended")
         status = 1
+    if child.failure is not None:
+        raise child.failure
     if end.side == "signal":
         return 128 + end.signal
     if child.sent_too_long:
@@ -120,25 +123,27 @@ def relay_stdio(
         end = End("server", too_long=True)
     if end.side == "host" and not end.too_long:
         return 0 if child.was_signalled else status
-    message = _why_ended(end, max_message)
+    message = _why_ended(end, max_message, relay.awaited)
+    # With `--off`, it is not known whether an answer is missing.
+    late = end.side == "time" and relay.is_busy()
     errors = list(relay.unanswered(message, {"exit_status": status}))
-    if end.too_long or (end.side == "time" and errors):
+    if end.too_long or late:
         warn(message)
     if passed:
         all(map(passed_on, errors))
     if end.side == "server":
         return status or int(end.too_long)
-    return int(end.too_long or bool(errors))
+    return int(end.too_long or late)
 
 
-def _why_ended(end: End, limit: int | None) -> str:
+def _why_ended(end: End, limit: int | None, awaited: str) -> str:
     if end.too_long:
         who = "host" if end.side == "host" else "MCP server"
         return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
     if end.side == "time":
         return (
-            f"the MCP server did not answer within {ANSWERS:g} seconds after the host closed its "
-            "input; the server was ended"
+            f"the MCP server did not {awaited} within {ANSWERS:g} seconds after the host closed "
+            "its input; the server was ended"
         )
     return "the MCP server has ended"
 
@@ -185,6 +190,8 @@ class _Child:
         self._left = False
         self.was_signalled = False
         self.sent_too_long = False
+        # Why the host could not be read or written to, though it had not left.
+        self.failure: OSError | None = None
 
     def write(self, line: bytes) -> bool:
         """Send a line; False if the server no longer reads."""
@@ -341,8 +348,8 @@ def _pump_host(
                 break
     except TooLongError:
         end = End("host", too_long=True)
-    except OSError:
-        pass  # Reading failed: the host is gone.
+    except OSError as error:
+        child.failure = unreadable(error)
     finally:
         ends.put(end)
 
@@ -359,5 +366,8 @@ def _pump_server(
     except TooLongError:
         child.sent_too_long = True
         end = End("server", too_long=True)
+    except OSError as error:
+        child.failure = error
+        end = End("host")
     finally:
         ends.put(end)
