@@ -161,6 +161,24 @@ def test_an_interface_may_read_the_structured_content_of_each_tool(listed: bool)
     assert result.content[0].text == cw.shrink(json.dumps(ROWS)).text
 
 
+@pytest.mark.parametrize(("inner", "dropped"), [(False, False), (True, True)])
+def test_only_the_outermost_server_knows_all_tools(*, inner: bool, dropped: bool) -> None:
+    """FastMCP tells a mounted server nothing of the one around it: a limit that is documented."""
+    outer, mounted = FastMCP("outer"), FastMCP("mounted")
+    (mounted if inner else outer).add_middleware(CompactMiddleware(structured="drop"))
+    mounted.tool(name="rows")(lambda: ToolResult(content=TEXT, structured_content={"result": ROWS}))
+    outer.tool(name="shown", meta={"ui": {"resourceUri": "ui://rows"}})(lambda: TEXT)
+    outer.mount(mounted, "inner")
+
+    async def call() -> Any:
+        async with Client(outer) as client:
+            return await client.call_tool_mcp("inner_rows", {})
+
+    result = asyncio.run(call())
+    assert result.content[0].text == SHORT
+    assert (result.structured_content is None) == dropped
+
+
 def test_tools_that_cannot_be_listed_fail_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
     one = server(structured="drop")
 

@@ -49,7 +49,8 @@ class CompactMiddleware(Middleware):
         Whether structured content and output schemas stay as they are, for clients that read them,
         or leave a result whose text says the same. A host that shows a model the structured content
         saves something only with "drop". They stay in any case if a tool of the server has a user
-        interface, whose program may call every tool.
+        interface, whose program may call every tool. A server that is mounted in another one does
+        not know the tools of that one: with "drop", add the middleware to the outermost server.
     definitions : {"as-is", "slim"}
         Whether `$schema`, and titles that only repeat the name of a property, leave the definitions
         of tools.
