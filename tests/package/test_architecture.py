@@ -84,6 +84,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},
     "adapters": {"_tools"},
+    "_table": set(),
     "_threads": set(),
     "adapters.langchain": {"_chat", "_threads", "_tools"},
     "adapters.openai_agents": {"_chat", "_threads", "_tools"},
@@ -195,18 +196,17 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
     "turns._lease": {"errors"},
     "turns._stores": {
-        *("_core", "_databases", "_texts", "errors"),
+        *("_core", "_databases", "_table", "_texts", "errors"),
         *("turns._lease", "turns._lock", "turns._sender"),
     },
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
-    "http._client": {"_threads", "errors"}
-    | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
+    "http._client": {"_table", "_threads", "errors"}
+    | {f"http.{name}" for name in ("_header", "_protocol")},
     "http._header": set(),
     "http._protocol": {"_core", "_texts", "errors", "http._header", "savings"},
-    "http._server": {"_core", "_threads", "errors"}
-    | {f"http.{name}" for name in ("_header", "_protocol", "_table")},
-    "http._table": set(),
+    "http._server": {"_core", "_table", "_threads", "errors"}
+    | {f"http.{name}" for name in ("_header", "_protocol")},
     "http._transport": {"_threads", "errors", "savings"}
     | {f"http.{name}" for name in ("_client", "_header", "_protocol")},
     "_demo": {"", "_demo_session", "_demo_values"},

@@ -7,6 +7,7 @@ import threading
 from sys import getsizeof
 from typing import Literal
 
+from .._table import Table
 from .._threads import LONG
 from ..errors import CompactWireError, InvalidFormat
 from ._header import CODING, NAME, REFUSAL, Header, read
@@ -21,7 +22,6 @@ from ._protocol import (
     is_coded,
     values,
 )
-from ._table import Table
 
 Step = Literal["again", "plain", "coded"]
 """What follows an answer: another attempt, or its body is read as it is, or decoded."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from sys import getsizeof
 
 from .._core import Session
+from .._table import Table
 from .._threads import LONG
 from ..errors import CompactWireError, OptionError, OutputTooLarge, UnknownReference
 from ._header import CODING, NAME, REFUSAL, Header, read
@@ -26,7 +27,6 @@ from ._protocol import (
     values,
     without,
 )
-from ._table import Table
 
 _ID_BYTES = 16
 _MAX_LANES = 64

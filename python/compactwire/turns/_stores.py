@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
+from .._table import Table
 from .._texts import check_positive, check_texts, check_type, real
 from ..errors import OptionError, OutputTooLarge, TurnConflict
 from ._lease import Lease, finished
@@ -49,6 +49,14 @@ class SavedSession(NamedTuple):
     """The answer to that turn."""
     session: bytes
     """The state of the session after that turn: `Session.to_bytes`."""
+
+
+class _Kept(NamedTuple):
+    """What a `MemorySessionStore` keeps of a conversation."""
+
+    saved: SavedSession
+    size: int
+    """The bytes of memory that it takes."""
 
 
 class _Locks:
@@ -350,59 +358,42 @@ class MemorySessionStore(SessionStore):
         checked: bool = True,
     ) -> None:
         super().__init__(max_size=max_size, checked=checked)
-        self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
+        most, idle = _limits(max_sessions, idle_s)
         check_positive("max_memory", max_memory)
         self._max_memory = max_memory
         self._guard = threading.Lock()
-        self._kept: OrderedDict[str, tuple[float, SavedSession]] = OrderedDict()
-        self._memory = 0
-        """The bytes of all that is kept."""
+        self._kept: Table[str, _Kept] = Table(
+            most=most, idle_s=idle, memory=max_memory, clock=time.monotonic
+        )
 
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
         check_texts(conversation=conversation)
         with self._guard:
-            self._expire()
-            _, saved = self._kept.get(conversation, (0.0, None))
-            return saved
+            self._kept.trim()
+            kept = self._kept.peek(conversation)
+            return None if kept is None else kept.saved
 
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
         _check_saved(conversation, saved, after)
-        self._check_memory(_memory(conversation, saved))
+        new = _Kept(saved, _memory(conversation, saved))
+        self._check_memory(new.size)
         with self._guard:
-            _, present = self._kept.get(conversation, (0.0, None))
-            if present is not None and present.number != after:
+            present = self._kept.peek(conversation)
+            if present is not None and present.saved.number != after:
                 return False
-            self._drop(conversation)
-            self._kept[conversation] = (time.monotonic(), saved)
-            self._memory += _memory(conversation, saved)
-            self._expire()
+            self._kept.put(conversation, new)
             return True
 
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
         check_texts(conversation=conversation)
         with self._guard:
-            self._drop(conversation)
-
-    def _drop(self, conversation: str) -> None:
-        _, saved = self._kept.pop(conversation, (0.0, None))
-        if saved is not None:
-            self._memory -= _memory(conversation, saved)
-
-    def _expire(self) -> None:
-        oldest = time.monotonic() - self._idle_s
-        while self._kept:
-            conversation, (used, _) = next(iter(self._kept.items()))
-            few = len(self._kept) <= self._max_sessions and self._memory <= self._max_memory
-            if used >= oldest and few:
-                break
-            self._drop(conversation)
+            self._kept.forget(conversation)
 
     def __len__(self) -> int:
         with self._guard:
-            self._expire()
             return len(self._kept)
 
 

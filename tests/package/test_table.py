@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compactwire.http._table import Table
+from compactwire._table import Table
 from tests.http import Clock
 
 

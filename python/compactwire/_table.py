@@ -42,7 +42,7 @@ class Table(Generic[_Key, _Value]):
 
     def get(self, key: _Key) -> _Value | None:
         """The value of a key, which is thereby used."""
-        self._trim()
+        self.trim()
         if key not in self._kept:
             return None
         _, size, value = self._kept[key]
@@ -50,13 +50,17 @@ class Table(Generic[_Key, _Value]):
         self._kept.move_to_end(key)
         return value
 
+    def peek(self, key: _Key) -> _Value | None:
+        """The value of a key, which is not thereby used, though it may exceed a limit by now."""
+        return self._kept[key][2] if key in self._kept else None
+
     def put(self, key: _Key, value: _Value) -> None:
         """Keep a value, and forget the oldest ones if a limit is exceeded."""
-        self._remove(key)
+        self.forget(key)
         size = value.size
         self._kept[key] = (self._clock(), size, value)
         self._size += size
-        self._trim()
+        self.trim()
 
     def resized(self, key: _Key, value: _Value) -> None:
         """Count a value anew, unless the key has another one by now."""
@@ -67,29 +71,31 @@ class Table(Generic[_Key, _Value]):
         """Forget a value, unless the key has another one by now. Whether it was there."""
         found = self.has(key, value)
         if found:
-            self._remove(key)
+            self.forget(key)
         return found
 
     def has(self, key: _Key, value: _Value) -> bool:
         """Whether the key has this value, which is not thereby used."""
-        return key in self._kept and self._kept[key][2] is value
+        return self.peek(key) is value
 
-    def _remove(self, key: _Key) -> None:
+    def forget(self, key: _Key) -> None:
+        """Forget the value of a key, if there is one."""
         if key in self._kept:
             self._size -= self._kept.pop(key)[1]
 
-    def _trim(self) -> None:
+    def trim(self) -> None:
+        """Forget what exceeds a limit."""
         oldest = self._clock() - self._idle_s
         while self._kept:
             key, (used, _, value) = next(iter(self._kept.items()))
             if used >= oldest and len(self._kept) <= self._most and self._size <= self._memory:
                 break
-            self._remove(key)
+            self.forget(key)
             if self._forgotten is not None:
                 self._forgotten(value)
 
     def __len__(self) -> int:
-        self._trim()
+        self.trim()
         return len(self._kept)
 
     def __iter__(self) -> Iterator[_Value]:
