@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -25,7 +26,7 @@ from typing import Any
 
 import bpe_openai
 
-from tests.agents.mcp_servers import SERVERS, transcript
+from tests.agents.mcp_servers import ALL, HELD_OUT, SERVERS, transcript
 
 from .mcp_peers import NotRunError, Output, gives_back, headroom, is_result, plain, relayed
 
@@ -60,7 +61,7 @@ def outputs(server: str, skipped: list[str]) -> list[list[Output | None]]:
     program = shutil.which(server)
     if program is None:
         raise NotRunError(f"{server} is not installed")
-    arguments, calls = SERVERS[server]
+    arguments, calls = ALL[server]
 
     def said(command: list[str]) -> list[Any]:
         with tempfile.TemporaryDirectory() as folder:
@@ -82,19 +83,19 @@ def outputs(server: str, skipped: list[str]) -> list[list[Output | None]]:
     return found
 
 
-def table() -> None:
+def table(servers: Iterable[str]) -> None:
     """Print the tokens of each result: as it came, through the relay, and through its peers."""
     columns = ["before", "compactwire", "gcf-proxy", "headroom-ai"]
     print(f"| server: tool | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
     skipped: list[str] = []
     sums, runs = [[0, 0] for _ in columns], [False for _ in columns]
-    for server, (_, calls) in SERVERS.items():
+    for server in servers:
         try:
             found = outputs(server, skipped)
         except NotRunError as error:
             skipped.append(str(error))
             continue
-        for (tool, _), before, *others in zip(calls, *found, strict=True):
+        for (tool, _), before, *others in zip(ALL[server][1], *found, strict=True):
             if before is not None:
                 cells = row(before, [before, *others], sums)
                 runs = [ran or one != NOT_RUN for ran, one in zip(runs, cells, strict=True)]
@@ -170,5 +171,7 @@ def times() -> None:
 
 
 if __name__ == "__main__":
-    table()
+    table(SERVERS)
+    print("\nA server that was not used while the rules for results were made:\n")
+    table(HELD_OUT)
     times()

@@ -143,6 +143,7 @@ def headroom(before: Sequence[Output | None]) -> list[Output | None]:
     child = subprocess.run(
         [
             str(Path(program).resolve().parent / "python"),
+            "-P",  # Beside the script is a module `http`.
             str(Path(__file__).parent / "headroom_peer.py"),
         ],
         input=json.dumps(given),

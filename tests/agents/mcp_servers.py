@@ -89,6 +89,37 @@ SERVERS: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
     ),
 }
 
+# A server that was not used while the rules for results were made: they are not fitted to it.
+HEAD = ["id", "date", "customer", "country", "amount", "paid"]
+ORDERS = [
+    [
+        n,
+        f"2026-{n % 12 + 1:02}-{n % 28 + 1:02}",
+        f"Customer {n % 17}",
+        ["DE", "FR", "US", "JP"][n % 4],
+        round(n * 13.37 % 900 + 5, 2),
+        n % 3 > 0,
+    ]
+    for n in range(1, 121)
+]
+WORKBOOK = {"path": "orders.xlsx"}
+SHEET = {**WORKBOOK, "sheet": "orders"}
+HELD_OUT: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
+    "excel-mcp-server": (
+        ["stdio", "--allow-dir", "{folder}"],
+        [
+            ("create_workbook", {**WORKBOOK, "sheets": ["orders"]}),
+            ("write_range", {**SHEET, "at": "A1", "rows": [HEAD, *ORDERS]}),
+            ("describe_workbook", WORKBOOK),
+            ("describe_sheet", SHEET),
+            ("read_range", SHEET),
+            ("find_cells", {**WORKBOOK, "query": "Customer 3"}),
+            ("read_range", {**WORKBOOK, "sheet": "no such sheet"}),
+        ],
+    ),
+}
+ALL = {**SERVERS, **HELD_OUT}
+
 # How those that speak HTTP are started on a port.
 OVER_HTTP = {
     "mcp-server-everything": ["streamableHttp"],

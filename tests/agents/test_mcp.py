@@ -17,17 +17,17 @@ from tests.agents import needed
 
 needed("mcp")
 
-from tests.agents.mcp_servers import ENTITIES, SERVERS, transcript
+from tests.agents.mcp_servers import ALL, ENTITIES, SERVERS, transcript
 
 RELAY = [sys.executable, "-m", "compactwire", "mcp", "proxy", "--no-ledger", "--"]
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ALL)
 def test_a_real_server_is_the_same_through_the_relay(server: str, tmp_path: Path) -> None:
     program = shutil.which(server)
     if program is None:
         pytest.skip(f"NOT RUN: {server} is not installed")
-    arguments, calls = SERVERS[server]
+    arguments, calls = ALL[server]
     command = [program, *arguments]
     outcomes = []
     for name, relay in (("direct", []), ("relayed", RELAY)):
