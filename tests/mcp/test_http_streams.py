@@ -15,6 +15,7 @@ from compactwire.mcp._http_client import Interrupt
 from compactwire.mcp._retry import Retry
 from compactwire.mcp._sse import Event
 from tests.mcp.http_server import POSIX, Request, answered, session, shake_hands
+from tests.mcp.test_stdio import peak
 
 if TYPE_CHECKING:
     from tests.mcp.http_server import Start
@@ -186,6 +187,32 @@ def test_the_end_of_notifications_is_reported(start: Start) -> None:
         f"compactwire: the MCP server at http://127.0.0.1:{server.port} answered 403 Forbidden; "
         "its notifications are not received\n"
     )
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="NOT RUN: the test needs the memory in /proc"
+)
+@pytest.mark.parametrize("kind", ["a stream", "JSON"])
+def test_memory_is_bounded_by_two_answers(start: Start, kind: str) -> None:
+    # One character beyond U+FFFF makes a text of Python four times as long.
+    # From 32 MiB on, what is freed goes back to the system at once.
+    long = "x" * 40_000_000 + "\N{GRINNING FACE}"
+
+    def answer(request: Request) -> None:
+        text = long if request.message["id"] > 1 else ""
+        message = {"jsonrpc": "2.0", "id": request.message["id"], "result": {"text": text}}
+        if kind == "JSON":
+            request.reply(json.dumps(message, ensure_ascii=False))
+        else:
+            request.stream("data: " + json.dumps(message, ensure_ascii=False) + "\n\n")
+            request.close()
+
+    relay, _ = start(answer)
+    relay.ask("x", 1)
+    before = peak(relay.process.pid)
+    for identity in (2, 3):
+        assert relay.ask("x", identity)["result"] == {"text": long}
+    assert peak(relay.process.pid) - before < 2.25 * len(long)
 
 
 @pytest.mark.skipif(

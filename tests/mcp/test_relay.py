@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -449,6 +450,23 @@ def test_forgotten_requests_bound_the_memory() -> None:
         one.ask("tools/call", identity, name="rows")
     assert one.answered(text(), 0) == text()
     assert one.answered(text(), 1) != text()
+
+
+def test_the_values_of_a_message_are_there_once() -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    result = {"content": [], "x": [[] for _ in range(100_000)]}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+    tracemalloc.start()
+    try:
+        message = json.loads(line)
+        alone = tracemalloc.get_traced_memory()[1]
+        del message
+        tracemalloc.reset_peak()
+        one.relay.from_server(line)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * alone
+    finally:
+        tracemalloc.stop()
 
 
 def test_unanswered_requests_get_an_error() -> None:

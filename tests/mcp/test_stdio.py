@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -407,6 +408,25 @@ def test_a_host_that_leaves_does_not_wait_for_answers(host: Host, leaves: str) -
         host.process.stdout.close()
     assert host.process.wait(timeout=20) == (143 if leaves == "signals" else 0)
     assert gone(pid)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="NOT RUN: the test needs the memory in /proc"
+)
+def test_memory_is_bounded_by_two_messages(host: Host) -> None:
+    host.text("echo", text="x")
+    before = peak(host.process.pid)
+    length = 40_000_000  # From 32 MiB on, what is freed goes back to the system at once.
+    for _ in range(3):
+        assert len(host.text("echo", text="x" * length)) == length
+    assert peak(host.process.pid) - before < 2.25 * length
+
+
+def peak(pid: int) -> int:
+    """The most memory that a process took so far, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (size,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    return int(size) * 1024
 
 
 def test_a_thousand_calls_at_once_keep_their_ids(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._http_headers": {"mcp._messages"},
     "mcp._messages": {"mcp._outline", "mcp._spans"},
     "mcp._retry": {"mcp._http_client", "mcp._sse"},
-    "mcp._sse": set(),
+    "mcp._sse": {"mcp._messages"},
     "mcp._claims": {"_core.claims", "_texts", "mcp._roots"},
     "mcp._definitions": {"_texts"},
     "mcp._folder": set(),

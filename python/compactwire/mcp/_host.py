@@ -180,27 +180,31 @@ def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
         while chunk := os.read(descriptor, _CHUNK):
             yield chunk
         return
-    found = _lines(descriptor, limit)
-    for first_line in found:
-        yield first_line.removeprefix(BOM)
-        break
-    yield from found
-
-
-def _lines(descriptor: int, limit: int) -> Iterator[bytes]:
     begun = bytearray()
+    mark = BOM
     while chunk := os.read(descriptor, _CHUNK):
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             if len(begun) + len(part) > limit:
                 raise TooLongError
-            yield bytes(begun) + part + b"\n"
-            begun.clear()
+            begun += part
+            begun += b"\n"
+            yield _taken(begun, mark)
+            mark = b""
         begun += rest
         if len(begun) > limit:
             raise TooLongError
     if begun:
-        yield bytes(begun)
+        yield _taken(begun, mark)
+
+
+def _taken(begun: bytearray, mark: bytes) -> bytes:
+    """The bytes without the mark; nothing else keeps them, because a line may be long."""
+    if begun.startswith(mark):
+        del begun[: len(mark)]
+    line = bytes(begun)
+    begun.clear()
+    return line
 
 
 def hung_up(descriptor: int) -> bool:

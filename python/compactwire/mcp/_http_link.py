@@ -374,6 +374,7 @@ class Link:
                 exchange.retry.note(event)
                 exchange.last_event = exchange.last_event if event.id is None else event.id
                 self._pass_event(event, exchange)
+                del event  # It may be long, and so may the next one.
                 if exchange.is_open or exchange.done.is_set():
                     continue
                 self._linger(exchange)
@@ -421,12 +422,16 @@ class Link:
         line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
         if exchange is not None and not whole and isinstance(message, list):
             exchange.unsure = True
+        self._note_answers(message)
+        del message  # The relay makes values as large once more.
+        self._to_relay(line)
+
+    def _note_answers(self, message: Any) -> None:
         for one in each(message):
             key = id_key(one.get("id"))
             asked = self._answered(key) if is_answer(one) else None
             if asked is not None and key is not None:
                 self._session.headers.note_result(asked.asked[key], one.get("result"))
-        self._to_relay(line)
 
     def _answered(self, key: Key | None) -> Exchange | None:
         """Mark a request as answered; None if it was before, or no request has this id."""

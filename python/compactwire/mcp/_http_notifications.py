@@ -122,6 +122,7 @@ class Notifications:
                 stream.retry.note(event)
                 stream.last_event = stream.last_event if event.id is None else event.id
                 self._on_event(event)
+                del event  # It may be long, and so may the next one.
         stream.retry.ended(progress=progress or time.monotonic() - begun > _USUAL)
 
     def end(self) -> None:

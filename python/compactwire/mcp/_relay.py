@@ -37,7 +37,7 @@ _MAX_PENDING = 10_000
 
 _SERVER_ENDED = -32000
 
-# Longer messages of the server pass unread: values made from JSON take up to fifty times its size.
+# Longer messages pass unread: values made from JSON take up to fifty times its size.
 MAX_READ = 8 << 20
 
 # Tools of which the relay remembers what their definitions say.
@@ -83,7 +83,7 @@ class Relay:
 
     def from_host(self, line: bytes) -> bytes:
         """Note the requests of a line of the host, and return what the server is sent."""
-        message, whole = read_message(line)
+        message, whole = read_message(line, MAX_READ)
         for one in each(message):
             key = id_key(one.get("id"))
             if "method" in one and key is not None:
@@ -131,6 +131,7 @@ class Relay:
             # A batch whose answers are not known.
             with self._lock:
                 answered = list(self._pending.values())
+        del message  # For the edits, values as large are made once more.
         if not any(answered):
             return line
         text = line.decode(errors="replace") if whole else ""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ._messages import is_utf8
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,14 +82,15 @@ class Events:
         *whole, rest = _BREAK.split(chunk)
         for part in whole:
             self._grow(part)
-            line = bytes(self._line)
-            self._line.clear()
             if self._first:
                 self._first = False
-                line = line.removeprefix(_BOM)
-            event = self._take(line)
+                if self._line.startswith(_BOM):
+                    del self._line[: len(_BOM)]
+            event = self._take()
+            self._line.clear()
             if event is not None:
                 yield event
+            del event  # It may be long, and so may the next one.
         self._grow(rest)
 
     def _grow(self, part: bytes) -> None:
@@ -95,21 +98,22 @@ class Events:
             raise EventTooLongError
         self._line += part
 
-    def _take(self, line: bytes) -> Event | None:
-        """Note one line; an empty one ends the event."""
+    def _take(self) -> Event | None:
+        """Note the line; an empty one ends the event."""
+        line = self._line
         if not line:
-            # The standard replaces bytes that are not UTF-8 by U+FFFD.
-            data = bytes(self._data[:-1]).decode(errors="replace").encode()
-            event = Event(data, self._kind, self._id, self._retry)
-            empty = not self._data and self._id is None and self._retry is None
-            self._clear()
-            return None if empty else event
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+            return self._ended()
+        colon = line.find(b":")
+        name = line if colon < 0 else line[:colon]
+        start = len(name) + 1
+        start += line[start : start + 1] == b" "
         if name == b"data":
-            self._data += value + b"\n"
-            self._size += len(value) + 1
-        elif name == b"event":
+            self._data += memoryview(line)[start:]
+            self._data += b"\n"
+            self._size += max(len(line) - start, 0) + 1
+            return None
+        value = bytes(line[start:])
+        if name == b"event":
             self._kind = value.decode(errors="replace") or "message"
         elif name == b"id":
             text = value.decode(errors="replace")
@@ -117,3 +121,12 @@ class Events:
         elif name == b"retry" and _RETRY.fullmatch(value):
             self._retry = int(value)
         return None
+
+    def _ended(self) -> Event | None:
+        empty = not self._data and self._id is None and self._retry is None
+        data = bytes(memoryview(self._data)[:-1])
+        if not is_utf8(data):  # The standard replaces other bytes by U+FFFD.
+            data = data.decode(errors="replace").encode()
+        event = Event(data, self._kind, self._id, self._retry)
+        self._clear()
+        return None if empty else event

@@ -2,7 +2,8 @@
 
 One thread reads the host and writes to the server, another one reads the server and writes to the
 host; each message is passed on before the next one is read, so that order is kept and memory is
-bounded by one message for each direction. The calling thread waits for the end of either side.
+bounded: a long message is there twice while its end is read. The calling thread waits for the end
+of either side.
 
 Invariant: when `relay_stdio` returns, the child and its process group have ended.
 
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from ._host import (
@@ -342,10 +344,9 @@ def _pump_host(
 ) -> None:
     end = End("host")
     try:
-        for line in lines(STDIN, limit):
-            if not child.write(relay.from_host(line)):
-                end = End("server")
-                break
+        # `map` does not keep a line while the next one is read, as a loop would.
+        if not all(map(child.write, map(relay.from_host, lines(STDIN, limit)))):
+            end = End("server")
     except TooLongError:
         end = End("host", too_long=True)
     except OSError as error:
@@ -359,10 +360,9 @@ def _pump_server(
 ) -> None:
     end = End("server")
     try:
-        for line in lines(child.stdout, limit):
-            if not child.pass_on(line, relay, as_lines=limit is not None):
-                end = End("host")
-                break
+        passed = partial(child.pass_on, relay=relay, as_lines=limit is not None)
+        if not all(map(passed, lines(child.stdout, limit))):
+            end = End("host")
     except TooLongError:
         child.sent_too_long = True
         end = End("server", too_long=True)
