@@ -410,6 +410,29 @@ def test_a_host_that_leaves_does_not_wait_for_answers(host: Host, leaves: str) -
     assert gone(pid)
 
 
+def test_a_server_may_set_the_pipe_that_it_shares_not_to_wait() -> None:
+    """Node.js does so with its standard error, which may be the standard output of the relay."""
+    program = (
+        "import os, sys; sys.stdin.readline(); os.set_blocking(2, False);"
+        'print(\'{"jsonrpc":"2.0","id":1,"result":"\' + \'x\' * 5_000_000 + \'"}\')'
+    )
+    relay = [sys.executable, "-m", "compactwire", "mcp", "proxy", "--no-ledger", "--"]
+    with subprocess.Popen(
+        [*relay, sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"x"}\n')
+        process.stdin.flush()
+        time.sleep(1)  # The pipe is full by then.
+        assert len(json.loads(process.stdout.readline())["result"]) == 5_000_000
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+
+
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="NOT RUN: the test needs the memory in /proc"
 )

@@ -177,12 +177,12 @@ def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
     JSON. Without a limit of their length, the bytes as they come.
     """
     if limit is None:
-        while chunk := os.read(descriptor, _CHUNK):
+        while chunk := _read(descriptor):
             yield chunk
         return
     begun = bytearray()
     mark = BOM
-    while chunk := os.read(descriptor, _CHUNK):
+    while chunk := _read(descriptor):
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             if len(begun) + len(part) > limit:
@@ -196,6 +196,28 @@ def lines(descriptor: int, limit: int | None) -> Iterator[bytes]:
             raise TooLongError
     if begun:
         yield _taken(begun, mark)
+
+
+def _read(descriptor: int) -> bytes:
+    while True:
+        try:
+            return os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            _wait_for(descriptor)
+
+
+def _wait_for(descriptor: int, *, to_write: bool = False) -> None:
+    """Wait until a descriptor can be used, or is closed.
+
+    A host may use one pipe or terminal for standard output and standard error, which the server
+    has, too: Node.js sets those that it has so that reading and writing do not wait.
+    """
+    if sys.platform == "win32":
+        time.sleep(_POLL)
+        return
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT if to_write else select.POLLIN)
+    poll.poll()
 
 
 def _taken(begun: bytearray, mark: bytes) -> bytes:
@@ -230,4 +252,7 @@ def write(descriptor: int, data: bytes) -> None:
     """Write all of the data."""
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BlockingIOError:
+            _wait_for(descriptor, to_write=True)
