@@ -388,6 +388,24 @@ def test_an_answer_that_cannot_be_written_is_an_error(
     assert (made.returncode, made.stderr) == (1, f"compactwire: error: {NOT_WRITTEN}\n")
 
 
+def test_last_messages_that_the_host_does_not_read_are_an_error() -> None:
+    code = (
+        "import sys; from compactwire.cli import main; from compactwire.mcp import _stdio;"
+        "_stdio._LAST_LINES = 0.5; sys.exit(main(sys.argv[1:]))"
+    )
+    server = [sys.executable, "-c", f"print({RESULT!r} + ' ' * 1_000_000)"]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "mcp", "proxy", "--no-ledger", "--", *server],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        status = process.wait(timeout=20)
+        assert process.stderr is not None
+        said = "the last messages are lost: the host did not read them within 0.5 seconds"
+        assert (status, process.stderr.read().decode()) == (1, f"compactwire: error: {said}\n")
+
+
 def test_standard_input_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with (tmp_path / "new").open("wb") as only_written:
         made = run("proxy", "--no-ledger", "--", *SERVER, folder=tmp_path, stdin=only_written)

@@ -172,6 +172,10 @@ def _last_lines_passed(
             if ends.get_nowait().side == "signal":
                 return False
         if now - begun > _LAST_LINES:
+            child.failure = OSError(
+                f"the last messages are lost: the host did not read them within {_LAST_LINES:g} "
+                "seconds"
+            )
             return False
     return True
 
