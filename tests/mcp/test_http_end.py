@@ -235,6 +235,37 @@ def test_an_answer_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     assert (made.returncode, made.stderr.decode()) == (1, said)
 
 
+@pytest.mark.parametrize("seconds", [30, 0.5])
+def test_an_answer_waits_for_a_host_that_reads_late(seconds: float) -> None:
+    code = (
+        "import sys; from compactwire.cli import main; from compactwire.mcp import _http;"
+        f"_http.ANSWERS, _http._ACCEPTED, _http._LAST = {seconds}, 0.1, 0.1;"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    server = Server(lambda request: request.result({"text": "x" * 1_000_000}))
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "mcp", "proxy", "--no-ledger", server.url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b'{"jsonrpc":"2.0","id":5,"method":"x"}\n')
+        process.stdin.close()
+        time.sleep(3)
+        line = process.stdout.readline()
+        status, err = process.wait(timeout=20), process.stderr.read().decode()
+    server.close()
+    if seconds > 3:
+        assert status == 0
+        assert len(json.loads(line)["result"]["text"]) == 1_000_000
+    else:
+        said = "the last messages are lost: the host did not read them within 0.5 seconds"
+        assert (status, err) == (1, f"compactwire: error: {said}\n")
+
+
 def test_notifications_do_not_delay_the_end(start: Start) -> None:
     ended = threading.Event()
 

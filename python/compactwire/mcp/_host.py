@@ -36,6 +36,7 @@ __all__ = [
     "prepare",
     "readable",
     "signals",
+    "unread",
     "unreadable",
     "write",
 ]
@@ -161,6 +162,13 @@ def unreadable(error: OSError) -> OSError | None:
     if _is_hang_up(error):
         return None
     return OSError(f"standard input cannot be read: {error.strerror}")
+
+
+def unread(seconds: float) -> OSError:
+    """The error for a host that reads no more, though it has not left."""
+    return OSError(
+        f"the last messages are lost: the host did not read them within {seconds:g} seconds"
+    )
 
 
 def _is_hang_up(error: OSError) -> bool:

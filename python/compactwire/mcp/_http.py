@@ -23,6 +23,7 @@ from ._host import (
     lines,
     prepare,
     signals,
+    unread,
     unreadable,
 )
 from ._http_link import Link
@@ -91,6 +92,8 @@ def relay_http(
             ending.join(_POLL)
     if link.failure is not None:
         raise link.failure
+    if end.side == "time" and link.is_answering():
+        raise unread(ANSWERS)
     if why:
         warn(f"the MCP server at {endpoint.origin} {why}")
     if end.side == "signal":

@@ -89,6 +89,7 @@ class Link:
         self._session = Session(endpoint, max_message)
         # Held from the moment when a request counts as answered until the answer is written.
         self._to_host = threading.Lock()
+        self._answering = False
         self._lock = threading.Lock()
         self._open: dict[Key | None, Exchange] = {}
         self._running: set[Exchange] = set()
@@ -439,6 +440,7 @@ class Link:
             asked = self._open.pop(key, None)
             if asked is not None and key is not None:
                 asked.left.discard(key)
+                self._answering = True
         return asked
 
     def _to_relay(self, line: bytes) -> None:
@@ -447,6 +449,7 @@ class Link:
             reads = passed is None or passed_on(passed)
         except OSError as error:
             self.failure, reads = error, False
+        self._answering = False
         if not reads:
             self._ends.put(End("host"))
 
@@ -472,9 +475,14 @@ class Link:
     # The end
 
     def has_requests(self) -> bool:
-        """Whether a request of the host is not answered."""
+        """Whether a request of the host is not answered, or its answer not written."""
         with self._lock:
-            return any(one.is_open for one in (*self._running, *self._waiting, *self._kept))
+            left = any(one.is_open for one in (*self._running, *self._waiting, *self._kept))
+        return left or self.is_answering()
+
+    def is_answering(self) -> bool:
+        """Whether an answer is being written, which waits for the host to read it."""
+        return self._answering and self._to_host.locked()
 
     def is_busy(self) -> bool:
         """Whether the server has not taken a message of the host."""

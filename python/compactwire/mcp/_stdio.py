@@ -37,6 +37,7 @@ from ._host import (
     prepare,
     readable,
     signals,
+    unread,
     unreadable,
     write,
 )
@@ -172,10 +173,7 @@ def _last_lines_passed(
             if ends.get_nowait().side == "signal":
                 return False
         if now - begun > _LAST_LINES:
-            child.failure = OSError(
-                f"the last messages are lost: the host did not read them within {_LAST_LINES:g} "
-                "seconds"
-            )
+            child.failure = unread(_LAST_LINES)
             return False
     return True
 
