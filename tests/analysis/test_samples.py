@@ -77,13 +77,46 @@ def test_the_cost_of_a_sample_is_linear(
 
 def test_samples_of_different_seeds_do_not_merge() -> None:
     parts = [analysis.sample(column(["a", "b"]), 5, seed=seed) for seed in (0, 7)]
-    with pytest.raises(cw.CompactWireError, match="the seeds 0 and 7"):
+    with pytest.raises(cw.CompactWireError, match="with seed=0 and seed=7"):
         analysis.merge_samples(parts, 5)
     merged = analysis.merge_samples(parts[1:], 5)
-    with pytest.raises(cw.CompactWireError, match="the seeds 0 and 7"):
+    with pytest.raises(cw.CompactWireError, match="with seed=0 and seed=7"):
         analysis.merge_samples([merged, parts[0]], 5)
     unknown = parts[0].replace_schema_metadata(None)
     assert texts(analysis.merge_samples([unknown, parts[0]], 5)) == texts(parts[0])
+
+
+def test_samples_with_and_without_held_out_texts_do_not_merge() -> None:
+    parts = [analysis.sample(column(["a", "b"]), 5, hold_out=out) for out in (True, False)]
+    with pytest.raises(cw.CompactWireError, match="with hold_out=False and hold_out=True"):
+        analysis.merge_samples(parts, 5)
+
+
+@pytest.mark.parametrize(
+    ("taken", "wanted", "message"),
+    [
+        ({"k": 3}, {"k": 5}, "with k=3, and may lack texts of one with k=5"),
+        (
+            {"k": 9, "max_bytes": 10},
+            {"k": 9, "max_bytes": 20},
+            "max_bytes=10, and may lack texts of one with max_bytes=20",
+        ),
+        (
+            {"k": 9, "max_bytes": 10},
+            {"k": 9},
+            "max_bytes=10, and may lack texts of one with max_bytes=None",
+        ),
+    ],
+)
+def test_a_sample_that_may_lack_texts_does_not_merge(
+    taken: dict[str, int], wanted: dict[str, int], message: str
+) -> None:
+    small = analysis.sample(column([f"text {n}" for n in range(50)]), **taken)
+    with pytest.raises(cw.CompactWireError, match=message):
+        analysis.merge_samples([small], **wanted)
+    # All of its texts are in it.
+    assert texts(analysis.merge_samples([analysis.sample(column(["a"]), **taken)], **wanted))
+    assert analysis.merge_samples([small], **taken).equals(small)
 
 
 def test_a_text_is_held_out_or_in_the_sample() -> None:
@@ -110,8 +143,29 @@ def test_one_dictionary_from_one_part_and_from_eight() -> None:
 
 def test_a_table_or_value_that_is_no_sample_is_an_error() -> None:
     no_tables: list[Any] = [["a"]]
-    with pytest.raises(ValueError, match=r"no column 'key': pass the result of sample\(\)"):
+    with pytest.raises(ValueError, match=r"no column 'key': pass results of sample\(\)"):
         analysis.merge_samples([pa.table({"text": ["a"]})], 5)
+    found = analysis.sample(column(["a", "b"]), 2)
+    key, text = found["key"], found["text"]
+    for table, message in [
+        ({"key": key, "text": [1, 2]}, "the column 'text' has the type int64, not string"),
+        ({"key": ["a", "b"], "text": text}, "the column 'key' has the type string, not binary"),
+        ({"key": [b"a", b"b"], "text": text}, "row 0 of the sample 0 has no key of 16 bytes"),
+        ({"key": key, "text": ["a", None]}, "row 1 of the sample 0 has no key"),
+    ]:
+        with pytest.raises(cw.CompactWireError, match=message):
+            analysis.merge_samples([pa.table(table)], 5)
+    with pytest.raises(cw.CompactWireError, match="two columns 'key'"):
+        analysis.merge_samples([pa.Table.from_arrays([key, key, text], ["key", "key", "text"])], 5)
+    for damaged in ("", "[]", '{"seed": "a", "hold_out": true, "k": 1, "max_bytes": null}'):
+        table = found.replace_schema_metadata({"compactwire.sample": damaged})
+        with pytest.raises(cw.CompactWireError, match=r"compactwire\.sample.* is damaged"):
+            analysis.merge_samples([table], 5)
+    no_list: Any = None
+    with pytest.raises(TypeError, match="takes a list of tables, not NoneType"):
+        analysis.merge_samples(no_list, 5)
+    with pytest.raises(TypeError, match=r"that sample\(\) returned, not ChunkedArray"):
+        analysis.merge_samples([text], 5)
     with pytest.raises(TypeError, match=r"that sample\(\) returned, not list"):
         analysis.merge_samples(no_tables, 5)
     with pytest.raises(TypeError, match="merge_samples takes a list of tables"):

@@ -6,10 +6,11 @@ least of the whole are among the least of each part. A text counts once, however
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._texts import check_positive, shown
 from ..errors import CompactWireError, OptionError
@@ -23,8 +24,45 @@ _KEY_BYTES = 16
 _HELD_OUT_BELOW = 26  # Of 256: about a tenth.
 _SEEDS = 1 << 64
 _NAMES = ("key", "text")
-# The metadata of a sample: its seed.
-_SEED = b"compactwire.seed"
+_ORIGIN = b"compactwire.sample"
+
+
+class _Origin(NamedTuple):
+    """How a sample was taken. It is the metadata of its table, which an engine may drop."""
+
+    seed: int
+    hold_out: bool
+    k: int
+    max_bytes: int | None
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """The metadata of the table."""
+        return {_ORIGIN: json.dumps(self._asdict()).encode()}
+
+    def check_same(self, other: _Origin) -> None:
+        """Check that samples of two origins are parts of one."""
+        for name in ("seed", "hold_out"):
+            mine, found = sorted((getattr(self, name), getattr(other, name)))
+            if mine != found:
+                raise CompactWireError(
+                    f"the samples were taken with {name}={mine} and {name}={found}: they merge only"
+                    " if all have the same; take the samples again"
+                )
+
+    def check_size(self, rows: int, size: int, k: int, max_bytes: int | None) -> None:
+        """Check that a sample of so many rows and bytes lacks no text that the merged one has."""
+        if self.k < k and rows >= self.k:
+            raise _too_small("k", self.k, k)
+        mine, wanted = (math.inf if n is None else n for n in (self.max_bytes, max_bytes))
+        if mine < wanted and size >= mine:
+            raise _too_small("max_bytes", self.max_bytes, max_bytes)
+
+
+def _too_small(name: str, found: int | None, wanted: int | None) -> CompactWireError:
+    return CompactWireError(
+        f"a sample was taken with {name}={found}, and may lack texts of one with {name}={wanted}:"
+        f" merge with {name}={found} or less, or take the samples again"
+    )
 
 
 def sample(
@@ -82,7 +120,7 @@ def sample(
         for text in rows.texts:
             if text is not None and not (hold_out and _is_held_out(text)):
                 found.add(sha256(prefix + text.encode()).digest()[:_KEY_BYTES], text)
-    return _table(found.texts(), seed)
+    return _table(found.texts(), _Origin(seed, hold_out, k, max_bytes))
 
 
 def merge_samples(
@@ -93,9 +131,9 @@ def merge_samples(
     Parameters
     ----------
     tables : iterable of Arrow table
-        Results of `sample` or `merge_samples` with the same `seed`, with this `k` and `max_bytes`
-        or larger ones. They are read one after the other. The seed is in the metadata of their
-        schema; where an engine dropped that, it is not checked.
+        Results of `sample` or `merge_samples` with the same `seed` and `hold_out`, with this `k`
+        and `max_bytes` or larger ones. They are read one after the other. How a sample was taken
+        is in the metadata of its schema; where an engine dropped that, it is not checked.
     k, max_bytes
         As in `sample`.
 
@@ -109,7 +147,7 @@ def merge_samples(
     TypeError
         An item is no table of Arrow.
     CompactWireError
-        A column is missing, the seeds differ, or a number is out of range.
+        A table is no sample, the samples were not taken alike, or a number is out of range.
 
     Examples
     --------
@@ -117,21 +155,27 @@ def merge_samples(
     0
     """
     _check(k=k, max_bytes=max_bytes)
-    if hasattr(tables, "__arrow_c_stream__"):
-        raise TypeError("merge_samples takes a list of tables, not one table")
+    if hasattr(tables, "__arrow_c_stream__") or not isinstance(tables, Iterable):
+        what = "one table" if hasattr(tables, "__arrow_c_stream__") else type(tables).__name__
+        raise TypeError(f"merge_samples takes a list of tables, not {what}")
     found = _Least(k, max_bytes)
-    seeds: set[int] = set()
-    for table in tables:
+    origin: _Origin | None = None
+    for at, table in enumerate(tables):
         columns = _columns(table)
-        seeds |= _seeds(columns)
-        if len(seeds) > 1:
-            raise CompactWireError(
-                f"the samples were taken with the seeds {' and '.join(map(str, sorted(seeds)))}:"
-                " they merge only if all have the same"
-            )
-        for key, text in zip(*(columns[name].to_pylist() for name in _NAMES), strict=True):
+        mine, size = _origin(columns), 0
+        if mine is not None and origin is not None:
+            mine.check_same(origin)
+        for row, (key, text) in enumerate(_rows(columns)):
+            if key is None or len(key) != _KEY_BYTES or text is None:
+                raise _no_sample(
+                    f"row {row} of the sample {at} has no key of {_KEY_BYTES} bytes, or no text"
+                )
             found.add(key, text)
-    return _table(found.texts(), *seeds)
+            size += len(text.encode())
+        if mine is not None:
+            mine.check_size(columns.num_rows, size, k, max_bytes)
+            origin = mine._replace(k=k, max_bytes=max_bytes)
+    return _table(found.texts(), origin)
 
 
 def held_out(source: Any, /, *, column: str | None = None) -> Iterator[pa.RecordBatch]:
@@ -230,25 +274,56 @@ class _Least:
 
 
 def _columns(table: Any) -> pa.Table:
+    """The table of a sample, with columns of the right types."""
+    found = type(table).__name__
     if not hasattr(table, "__arrow_c_stream__"):
-        found = type(table).__name__
         raise TypeError(f"expected a table of Arrow that sample() returned, not {found}")
-    columns = need("pyarrow", "pyarrow").table(table)
+    pa = need("pyarrow", "pyarrow")
+    try:
+        columns = pa.table(table)
+    except pa.ArrowInvalid as error:
+        message = f"expected a table of Arrow that sample() returned, not {found}: {error}"
+        raise TypeError(message) from None
     for name in _NAMES:
-        if name not in columns.column_names:
-            raise CompactWireError(f"the table has no column {name!r}: pass the result of sample()")
+        if columns.column_names.count(name) != 1:
+            what = "two columns" if name in columns.column_names else "no column"
+            raise _no_sample(f"the table has {what} {name!r}")
+    # An engine may have its own types for texts and bytes.
+    for name, kinds in zip(_NAMES, ("binary", "string"), strict=True):
+        kind = columns[name].type
+        tests = [getattr(pa.types, f"is_{size}{kinds}") for size in ("", "large_")]
+        tests.append(getattr(pa.types, f"is_{kinds}_view"))
+        if name == "key":
+            tests.append(pa.types.is_fixed_size_binary)
+        if not pa.types.is_null(kind) and not any(test(kind) for test in tests):
+            raise _no_sample(f"the column {name!r} has the type {kind}, not {kinds}")
     return columns
 
 
-def _seeds(table: pa.Table) -> set[int]:
-    """The seed of a sample, if its metadata says it."""
-    seed = (table.schema.metadata or {}).get(_SEED)
-    return set() if seed is None else {int(seed)}
+def _no_sample(problem: str) -> CompactWireError:
+    return CompactWireError(f"{problem}: pass results of sample()")
 
 
-def _table(found: dict[bytes, str], seed: int | None = None) -> pa.Table:
+def _rows(columns: pa.Table) -> Iterator[tuple[bytes | None, str | None]]:
+    return zip(*(columns[name].to_pylist() for name in _NAMES), strict=True)
+
+
+def _origin(table: pa.Table) -> _Origin | None:
+    """How a sample was taken, if its metadata says it."""
+    text = (table.schema.metadata or {}).get(_ORIGIN)
+    if text is None:
+        return None
+    try:
+        origin = _Origin(**json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        origin = None
+    if origin is None or list(map(type, origin[:3])) != [int, bool, int]:
+        raise _no_sample(f"the metadata {_ORIGIN.decode()!r} of the table is damaged")
+    return origin
+
+
+def _table(found: dict[bytes, str], origin: _Origin | None) -> pa.Table:
     pa = need("pyarrow", "pyarrow")
-    metadata = None if seed is None else {_SEED: str(seed).encode()}
     types = (pa.binary(_KEY_BYTES), pa.large_string())
-    schema = pa.schema(list(zip(_NAMES, types, strict=True)), metadata)
+    schema = pa.schema(list(zip(_NAMES, types, strict=True)), origin and origin.metadata())
     return pa.table([list(found), list(found.values())], schema=schema)
