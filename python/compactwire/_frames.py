@@ -8,6 +8,7 @@ value is one that Arrow keeps as it is; otherwise, its values are what `types="c
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time
 from itertools import chain
@@ -46,6 +47,12 @@ _ADVICE = (
 )
 
 
+_INDEX_ADVICE = (
+    "give its values one type, such as texts with data.index.astype(str), or leave it out with "
+    "data.reset_index(drop=True)"
+)
+
+
 class Problem(NamedTuple):
     """Why data of pandas cannot be read as Arrow."""
 
@@ -70,10 +77,10 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     Returns
     -------
     tuple
-        The data, with what `types="common"` writes in columns of objects that Arrow may change; and
-        the problem, if there is one: two columns of one name, a column of values of several types,
-        of a type that neither knows, of dicts that differ in their keys or the order of these, or
-        of periods.
+        The data, with what `types="common"` writes in columns and indexes of objects, also as
+        categories, that Arrow may change; and the problem, if there is one: two columns of one
+        name, a column of values of several types, of a type that neither knows, of dicts that
+        differ in their keys or the order of these, or of periods.
     """
     is_frame = hasattr(data, "columns")
     columns = list(data.items()) if is_frame else [(data.name, data)]
@@ -82,23 +89,68 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         return data, Problem("duplicate_key", duplicate, message)
     replaced: dict[int, list[Any]] = {}
     for at, (name, column) in enumerate(columns):
-        kind, problem = str(column.dtype), None
-        if kind == "object":
-            try:
-                values = column.tolist()
-                if not _are_kept(values):
-                    replaced[at] = values = [_plain(one) for one in values]
-                problem = _problem(values)
-            except RecursionError:
-                problem = "values that are nested too deep"
-        elif kind.startswith("period"):
-            problem = "periods, which Arrow would write as numbers"
+        values, problem = _checked(column)
         if problem is not None:
             label = "the column" if name is None else f"the column {name!r}"
-            written = ', as types="common" writes it,' if at in replaced else ""
-            message = f"{label}{written} has {problem}; {_ADVICE}"
-            return data, Problem("unsupported_type", str(name) if is_frame else None, message)
-    return _with_values(data, replaced, is_frame=is_frame) if replaced else data, None
+            path = str(name) if is_frame else None
+            as_common = values is not None
+            return data, _problem_of(label, path, problem, _ADVICE, as_common=as_common)
+        if values is not None:
+            replaced[at] = values
+    if replaced:
+        data = _with_values(data, replaced, is_frame=is_frame)
+    return _with_readable_index(data) if is_frame else (data, None)
+
+
+def _checked(column: Any) -> tuple[list[Any] | None, str | None]:
+    """The values to read instead of those of a column or index; what Arrow would change in them."""
+    kind = str(getattr(column.dtype, "categories", column).dtype)
+    if kind.startswith("period"):
+        return None, "periods, which Arrow would write as numbers"
+    if kind != "object":
+        return None, None
+    try:
+        values = column.tolist()
+        if _are_kept(values):
+            return None, _problem(values)
+        values = [_plain(one) for one in values]
+        return values, _problem(values)
+    except RecursionError:
+        return None, "values that are nested too deep"
+
+
+def _problem_of(
+    label: str, path: str | None, problem: str, advice: str, *, as_common: bool
+) -> Problem:
+    written = ', as types="common" writes it,' if as_common else ""
+    return Problem("unsupported_type", path, f"{label}{written} has {problem}; {advice}")
+
+
+def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
+    """A frame whose index, which becomes columns unless it is a range, is as `readable` has it."""
+    index = data.index
+    if type(index).__name__ == "RangeIndex":
+        return data, None
+    levels = [index.get_level_values(at) for at in range(index.nlevels)]
+    found = [_checked(level) for level in levels]
+    for at, (values, problem) in enumerate(found):
+        if problem is not None:
+            name = levels[at].name
+            is_free = name is not None and str(name) not in map(str, data.columns)
+            path = str(name) if is_free else f"__index_level_{at}__"
+            label = "the index" if name is None else f"the index {name!r}"
+            as_common = values is not None
+            return data, _problem_of(label, path, problem, _INDEX_ADVICE, as_common=as_common)
+    if all(values is None for values, _ in found):
+        return data, None
+    pandas: Any = sys.modules["pandas"]
+    arrays = [
+        level if values is None else pandas.Index(values, dtype=object)
+        for level, (values, _) in zip(levels, found, strict=True)
+    ]
+    is_plain = index.nlevels == 1
+    new = arrays[0] if is_plain else pandas.MultiIndex.from_arrays(arrays)
+    return data.set_axis(new.set_names(index.names)), None
 
 
 def refused(data: Any, /) -> str | None:

@@ -256,6 +256,51 @@ def test_periods_are_an_error() -> None:
         gcf.dumps(column)
 
 
+PERIODS = [pandas.Period("2026"), pandas.Period("2027")]
+MIXED = [pandas.Timestamp("2026"), 1.5]
+
+
+@pytest.mark.parametrize("values", [PERIODS, MIXED], ids=["periods", "several types"])
+def test_categories_and_indexes_that_arrow_would_change_are_an_error(values: list[Any]) -> None:
+    rows = {"a": [1, 2]}
+    two_levels = pandas.MultiIndex.from_arrays([values, [1, 2]], names=["p", "a"])
+    for frame, column in [
+        (pandas.DataFrame({"c": pandas.Categorical(values)}), "c"),
+        (pandas.DataFrame(rows, index=pandas.Index(values)), "__index_level_0__"),
+        (pandas.DataFrame(rows, index=pandas.Index(values, name="p")), "p"),
+        (pandas.DataFrame(rows, index=pandas.Index(values, name="a")), "__index_level_0__"),
+        (pandas.DataFrame(rows, index=pandas.CategoricalIndex(values)), "__index_level_0__"),
+        (pandas.DataFrame(rows, index=two_levels), "p"),
+    ]:
+        with pytest.raises(cw.UnsupportedValue, match=r"has (periods|values of several)") as caught:
+            gcf.dumps(frame)
+        assert caught.value.path == f"$[*].{column}"
+
+
+def test_categories_and_indexes_that_only_common_types_have_are_written() -> None:
+    values = [uuid.UUID(int=1), decimal.Decimal("1.10")]
+    index = pandas.MultiIndex.from_arrays([values, [1, 2]], names=["p", "q"])
+    frame = pandas.DataFrame({"c": pandas.Categorical(values)}, index=index)
+    texts = [str(value) for value in values]
+    assert gcf.loads(gcf.dumps(frame)) == [
+        {"c": text, "p": text, "q": n} for n, text in enumerate(texts, 1)
+    ]
+    assert gcf.loads(gcf.dumps(frame.reset_index("q", drop=True))) == [
+        {"c": text, "p": text} for text in texts
+    ]
+
+
+def test_integers_beside_floats_are_kept_or_an_error() -> None:
+    missing = float("nan")
+    for value in (2**53 + 1, -(2**60)):
+        frame = pandas.DataFrame({"c": pandas.Series([value, missing], dtype=object)})
+        assert gcf.loads(gcf.dumps(frame)) == [{"c": value}, {"c": None}]
+        frame = pandas.DataFrame({"c": pandas.Series([value, 0.5], dtype=object)})
+        with pytest.raises(cw.UnsupportedValue, match=str(value)) as caught:
+            gcf.dumps(frame)
+        assert caught.value.path == "$[*].c"
+
+
 def test_values_that_are_nested_too_deep_are_an_error() -> None:
     value: list[Any] = []
     for _ in range(100_000):
