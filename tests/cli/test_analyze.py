@@ -218,8 +218,11 @@ def test_two_workers_give_the_output_of_one(lake: Path, capsys: pytest.CaptureFi
     alone = run(capsys, *arguments)
     assert (alone[0], "c.parquet: invalid Parquet" in alone[2]) == (1, True)
     assert run(capsys, *arguments, "--workers", 2) == alone
-    message = "compactwire: error: --workers must be 1 or more, not 0\n"
-    assert run(capsys, *arguments, "--workers", 0) == (1, "", message)
+    for workers in ("0", "-1", "two"):
+        with pytest.raises(SystemExit):
+            run(capsys, *arguments, "--workers", workers)
+        message = f"argument --workers: expected a number from 1 to 2^63 - 1, not '{workers}'\n"
+        assert capsys.readouterr().err.endswith(message)
 
 
 SUMMARY = analyze._summary

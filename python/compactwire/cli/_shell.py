@@ -232,11 +232,20 @@ def _add_parser(commands: Commands, name: str, about: str, example: str) -> argp
 
 
 def natural(text: str) -> int:
-    """Parse an integer from 0 to 2^63 - 1, the range of all numeric options."""
+    """Parse an integer from 0 to 2^63 - 1, the range of most numeric options."""
+    return _integer(text, least=0)
+
+
+def positive(text: str) -> int:
+    """Parse an integer from 1 to 2^63 - 1."""
+    return _integer(text, least=1)
+
+
+def _integer(text: str, *, least: int) -> int:
     # Check the length first: Python raises an error of its own for thousands of digits.
-    if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= 1 << 63:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^63 - 1, not {text!r}")
-    return int(text)
+    if text.isascii() and text.isdecimal() and len(text) <= 19 and least <= int(text) < 1 << 63:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a number from {least} to 2^63 - 1, not {text!r}")
 
 
 def add_inputs(parser: argparse.ArgumentParser, what: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ._processes import ProcessEndedError, in_processes
-from ._shell import OK, add_command, complain, json_line, natural, one_line, tell, write
+from ._shell import OK, add_command, complain, json_line, one_line, positive, tell, write
 
 if TYPE_CHECKING:
     import argparse
@@ -85,7 +85,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--price", type=float, help="the price of a million tokens, for a column")
     parser.add_argument(
         "--workers",
-        type=natural,
+        type=positive,
         default=1,
         metavar="N",
         help="the number of processes, each of which measures one file at a time (default: "
@@ -147,8 +147,6 @@ class _Job:
         self.files = 0
         self._paths: list[str] = args.paths
         self._workers: int = args.workers
-        if self._workers < 1:
-            raise ValueError("--workers must be 1 or more, not 0")
         self._reading = Reading(args.column, args.kind)
         self._how: dict[str, Any] = {
             "formats": args.format,
