@@ -28,6 +28,6 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
 
     let Ok(written) = fast else { return };
     bounded::add_input(written.len());
-    let again = gcf_loads(&written, Some(column.data_type()), OPTIONS).expect("its own text");
+    let again = gcf_loads(&written, Some(column.field()), OPTIONS).expect("its own text");
     assert_eq!(again.chunks(), column.chunks(), "{written}");
 }));

@@ -65,12 +65,12 @@ impl Column {
         })
     }
 
-    /// The type that a schema of the C data interface describes.
+    /// The field that a schema of the C data interface describes: its type and metadata.
     ///
     /// # Errors
     /// [`Error::Producer`] if it describes none.
-    pub fn type_of(schema: &FFI_ArrowSchema) -> Result<DataType, Error> {
-        checked(|| Ok(import::parsed(schema)?.data_type().clone()))
+    pub fn field_of(schema: &FFI_ArrowSchema) -> Result<Field, Error> {
+        checked(|| import::parsed(schema))
     }
 
     /// The name, type and metadata of the column.

@@ -32,7 +32,7 @@ mod texts;
 
 pub use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 pub use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-pub use arrow_schema::DataType;
+pub use arrow_schema::{DataType, Field as ArrowField};
 pub use column::Column;
 pub use error::{Error, Failure, OnError};
 pub use loads::gcf_loads;

@@ -779,9 +779,10 @@ fn gcf_to_json(
 /// text : str, bytes, bytearray or memoryview
 ///     A text whose value is an array, or an object whose only member is an array.
 /// schema : object with `__arrow_c_schema__`, optional
-///     The type, such as a schema of pyarrow for a table. Integers may stand for floats, texts
-///     for dates, times, timestamps and decimals. By default bool, int64, float64 (for integers
-///     and floats), utf8, struct, list or null, as the values need it.
+///     The type and metadata, such as a schema of pyarrow for a table. Integers may stand for
+///     floats, texts for dates, times, timestamps, decimals and UUIDs, nulls for values of any
+///     type but a union. By default bool, int64, float64 (for integers and floats), utf8, struct,
+///     list or null, as the values need it.
 /// extensions, max_depth, max_expansion
 ///     As in `compactwire.gcf.loads`.
 ///
@@ -789,7 +790,8 @@ fn gcf_to_json(
 /// -------
 /// Column
 ///     One chunk. A field that a row does not have is null. `gcf_loads(gcf.dumps(table),
-///     schema=table.schema)` gives the rows of `table` back; keys of maps may be in another order.
+///     schema=table.schema)` gives a column that is equal to `table`; keys of maps may be in
+///     another order.
 ///
 /// Raises
 /// ------
@@ -797,7 +799,7 @@ fn gcf_to_json(
 ///     As `compactwire.gcf.loads`.
 /// UnsupportedValue
 ///     A value does not fit its column, or a number is not exactly a value of its type; `path`
-///     is its path.
+///     is its path, such as ``$[3].price``, or that of its column, such as ``$[*].price``.
 ///
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
@@ -812,16 +814,16 @@ fn gcf_loads(
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Column> {
     let options = gcf::DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
-    let data_type = schema.map(data_type).transpose()?;
+    let field = schema.map(field).transpose()?;
     let py = text.py();
     let text = Input::new(text)?;
     let text = text.gcf_text()?;
-    let loads = || core::gcf_loads(text, data_type.as_ref(), options);
+    let loads = || core::gcf_loads(text, field.as_ref(), options);
     Ok(Column(py.detach(|| attached(loads))??))
 }
 
-/// The type that an object describes.
-fn data_type(schema: &Bound<'_, PyAny>) -> Result<core::DataType> {
+/// The field that an object describes.
+fn field(schema: &Bound<'_, PyAny>) -> Result<core::ArrowField> {
     let method = intern!(schema.py(), "__arrow_c_schema__");
     if !has_method(schema, method)? {
         let found = class_name(&schema.get_type());
@@ -833,7 +835,7 @@ fn data_type(schema: &Bound<'_, PyAny>) -> Result<core::DataType> {
     let capsule = schema.call_method0(method)?;
     let schema = pointer::<FFI_ArrowSchema>(&capsule, SCHEMA)?;
     // SAFETY: the name of the capsule says that it holds a schema.
-    Ok(core::Column::type_of(unsafe { &*schema })?)
+    Ok(core::Column::field_of(unsafe { &*schema }).map_err(Unreadable::from)?)
 }
 
 /// Decode each row of a column of compact CAD texts to a document as JSON text.

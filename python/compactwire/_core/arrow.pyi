@@ -357,9 +357,10 @@ def gcf_loads(
     text : str, bytes, bytearray or memoryview
         A text whose value is an array, or an object whose only member is an array.
     schema : object with `__arrow_c_schema__`, optional
-        The type, such as a schema of pyarrow for a table. Integers may stand for floats, texts
-        for dates, times, timestamps and decimals. By default bool, int64, float64 (for integers
-        and floats), utf8, struct, list or null, as the values need it.
+        The type and metadata, such as a schema of pyarrow for a table. Integers may stand for
+        floats, texts for dates, times, timestamps, decimals and UUIDs, nulls for values of any
+        type but a union. By default bool, int64, float64 (for integers and floats), utf8, struct,
+        list or null, as the values need it.
     extensions, max_depth, max_expansion
         As in `compactwire.gcf.loads`.
 
@@ -367,7 +368,8 @@ def gcf_loads(
     -------
     Column
         One chunk. A field that a row does not have is null. `gcf_loads(gcf.dumps(table),
-        schema=table.schema)` gives the rows of `table` back; keys of maps may be in another order.
+        schema=table.schema)` gives a column that is equal to `table`; keys of maps may be in
+        another order.
 
     Raises
     ------
@@ -375,7 +377,7 @@ def gcf_loads(
         As `compactwire.gcf.loads`.
     UnsupportedValue
         A value does not fit its column, or a number is not exactly a value of its type; `path`
-        is its path.
+        is its path, such as ``$[3].price``, or that of its column, such as ``$[*].price``.
 
     Source: GCF 3.6 sections 2 to 7.
     """

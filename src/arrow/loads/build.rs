@@ -1,29 +1,31 @@
 //! Makes an array of a type from values.
 
-use super::{Misfit, parse};
-use crate::excerpt::excerpt;
+use super::{Misfit, dictionary, is_null, parse};
+use crate::excerpt::{excerpt, path_step};
 use crate::gcf::Code;
 use crate::interrupt::polled;
 use crate::memory;
 use crate::value::Value;
-use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type,
-    Decimal256Type, DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeListArray, GenericListArray,
-    LargeStringArray, MapArray, NullArray, OffsetSizeTrait, PrimitiveArray, StringArray,
-    StringViewArray, StructArray,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray,
+    GenericListArray, GenericListViewArray, LargeStringArray, MapArray, NullArray, OffsetSizeTrait,
+    PrimitiveArray, StringArray, StringViewArray, StructArray, make_array, new_empty_array,
+    new_null_array,
 };
-use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, TimeUnit};
+use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ptr;
 use std::sync::Arc;
 
 /// The bytes of memory for a row of a column, besides its text: its value, content and place in a buffer.
@@ -36,8 +38,8 @@ const MAX_TEXT: usize = i32::MAX as usize;
 const CELL_SIZE: u64 = 16;
 
 type Members<'v> = &'v [(Cow<'v, str>, Value<'v>)];
-type Values<'a, 'v> = &'a [Option<&'v Value<'v>>];
-type Built<'v> = Result<ArrayRef, Misfit<'v>>;
+pub(super) type Values<'a, 'v> = &'a [Option<&'v Value<'v>>];
+pub(super) type Built<'v> = Result<ArrayRef, Misfit<'v>>;
 
 /// Makes arrays, and counts the cells that the text does not have.
 pub(super) struct Build {
@@ -51,9 +53,18 @@ impl Build {
         Self { left: Cell::new(limit) }
     }
 
-    /// The array of a type whose rows are these values; absent and null ones are null.
-    pub(super) fn array<'v>(&self, data_type: &DataType, values: Values<'_, 'v>) -> Built<'v> {
+    /// The array of a field whose rows are these values; absent and null ones are null.
+    pub(super) fn array<'v>(&self, field: &Field, values: Values<'_, 'v>) -> Built<'v> {
         memory::require(memory::ensure(values.len().saturating_mul(ROW_SIZE)));
+        match (field.extension_type_name(), field.data_type()) {
+            (Some("arrow.uuid"), DataType::FixedSizeBinary(16)) => uuids(values),
+            (Some("arrow.bool8"), DataType::Int8) => bool8(values),
+            // Others are read as their storage.
+            (_, data_type) => self.storage(data_type, values),
+        }
+    }
+
+    fn storage<'v>(&self, data_type: &DataType, values: Values<'_, 'v>) -> Built<'v> {
         match data_type {
             DataType::Null => match values.iter().flatten().find(|value| !is_null(value)) {
                 Some(value) => Err(Misfit::other(value, data_type)),
@@ -72,12 +83,21 @@ impl Build {
             DataType::Struct(fields) => self.structure(fields, values, data_type),
             DataType::List(field) => self.list::<i32>(field, values, data_type),
             DataType::LargeList(field) => self.list::<i64>(field, values, data_type),
+            DataType::ListView(field) => self.list_view::<i32>(field, values, data_type),
+            DataType::LargeListView(field) => self.list_view::<i64>(field, values, data_type),
             DataType::FixedSizeList(field, size) => self.fixed(field, *size, values, data_type),
             DataType::Map(field, ordered) => self.map(field, *ordered, values, data_type),
-            DataType::Dictionary(keys, of) if **of == DataType::Utf8 => {
-                dictionary_of(keys, values, data_type)
+            DataType::Dictionary(indices, of) => {
+                dictionary::array(self, (indices, of), values, data_type)
             }
-            DataType::Dictionary(..) => Err(Misfit::unsupported(data_type)),
+            DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
+            | DataType::Duration(_)
+            | DataType::Interval(_)
+            | DataType::Union(..)
+            | DataType::RunEndEncoded(..) => self.nulls(data_type, values),
             _ if data_type.is_numeric() && !is_decimal(data_type) => numbers(data_type, values),
             _ => moments(data_type, values),
         }
@@ -98,18 +118,28 @@ impl Build {
             // A row that is null has no members.
             let present = cells.iter().zip(values).zip(&rows).filter(|(_, row)| row.is_some());
             check_nulls(field, present.map(|((cell, row), _)| (*cell, *row)))?;
-            self.array(field.data_type(), cells)
+            let column = self.array(field, cells);
+            column.map_err(|misfit| misfit.within(&path_step(field.name())))
         };
         let columns = fields.iter().zip(&cells).map(column).collect::<Result<Vec<_>, _>>()?;
         let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
         StructArray::try_new_with_length(fields.clone(), columns, Some(nulls), rows.len())
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| rejected(&error))
+            .map_err(|error| Misfit::rejected(&error))
     }
 
     /// Counts cells that the text does not have.
     fn add_absent<'v>(&self, cells: usize) -> Result<(), Misfit<'v>> {
-        let size = CELL_SIZE.saturating_mul(cells as u64);
+        self.add_size(CELL_SIZE.saturating_mul(cells as u64), || {
+            format!(
+                "rows of other fields than their columns: {cells} cells that the text does not have, of \
+                 {CELL_SIZE} bytes each,"
+            )
+        })
+    }
+
+    /// Counts bytes that the text does not have; `what` they are is the subject of the error.
+    fn add_size<'v>(&self, size: u64, what: impl FnOnce() -> String) -> Result<(), Misfit<'v>> {
         match self.left.get().checked_sub(size) {
             Some(left) => {
                 self.left.set(left);
@@ -117,10 +147,7 @@ impl Build {
             }
             None => Err(Misfit {
                 code: Code::LimitExceeded,
-                ..Misfit::of_column(format!(
-                    "rows of other fields than their columns: {cells} cells that the text does not have, of \
-                     {CELL_SIZE} bytes each, are more than max_expansion allows"
-                ))
+                ..Misfit::of_column(format!("{} are more than max_expansion allows", what()))
             }),
         }
     }
@@ -132,15 +159,46 @@ impl Build {
         data_type: &DataType,
     ) -> Built<'v> {
         let (elements, sizes, nulls) = elements(values, data_type, 0)?;
-        if O::from_usize(elements.len()).is_none() {
-            return Err(Misfit::unsupported(data_type));
-        }
-        check_nulls(field, elements.iter().map(|element| (*element, *element)))?;
-        let elements = self.array(field.data_type(), &elements)?;
+        let elements = self.elements::<O>(field, &elements, data_type)?;
         let offsets = OffsetBuffer::<O>::from_lengths(sizes);
         GenericListArray::try_new(Arc::clone(field), offsets, elements, Some(nulls))
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| rejected(&error))
+            .map_err(|error| Misfit::rejected(&error))
+    }
+
+    fn list_view<'v, O: OffsetSizeTrait>(
+        &self,
+        field: &FieldRef,
+        values: Values<'_, 'v>,
+        data_type: &DataType,
+    ) -> Built<'v> {
+        let (elements, sizes, nulls) = elements(values, data_type, 0)?;
+        let elements = self.elements::<O>(field, &elements, data_type)?;
+        let ends = OffsetBuffer::<O>::from_lengths(sizes.iter().copied());
+        let offsets = ScalarBuffer::from(ends[..sizes.len()].to_vec());
+        let sizes: ScalarBuffer<O> = sizes.into_iter().map(O::usize_as).collect();
+        GenericListViewArray::try_new(Arc::clone(field), offsets, sizes, elements, Some(nulls))
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|error| Misfit::rejected(&error))
+    }
+
+    /// The elements of all lists, as many as offsets of the type `O` address.
+    fn elements<'v, O: OffsetSizeTrait>(
+        &self,
+        field: &Field,
+        elements: Values<'_, 'v>,
+        data_type: &DataType,
+    ) -> Built<'v> {
+        if O::from_usize(elements.len()).is_none() {
+            return Err(Misfit::of_column(format!(
+                "the lists of a column of {data_type} have at most {} elements together, not {}; pass a \
+                 schema with large_list",
+                i32::MAX,
+                elements.len()
+            )));
+        }
+        check_nulls(field, elements.iter().map(|element| (*element, *element)))?;
+        self.array(field, elements).map_err(|misfit| misfit.within("[*]"))
     }
 
     fn fixed<'v>(
@@ -162,7 +220,7 @@ impl Build {
         // The elements of a null row are absent, others are values.
         let present = elements.iter().flatten().map(|element| (Some(*element), None));
         check_nulls(field, present)?;
-        let elements = self.array(field.data_type(), &elements)?;
+        let elements = self.array(field, &elements).map_err(|misfit| misfit.within("[*]"))?;
         FixedSizeListArray::try_new_with_length(
             Arc::clone(field),
             size,
@@ -171,7 +229,7 @@ impl Build {
             values.len(),
         )
         .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| rejected(&error))
+        .map_err(|error| Misfit::rejected(&error))
     }
 
     fn map<'v>(
@@ -182,36 +240,125 @@ impl Build {
         data_type: &DataType,
     ) -> Built<'v> {
         let DataType::Struct(entry) = field.data_type() else {
-            return Err(Misfit::unsupported(data_type));
+            return Err(Misfit::of_column(format!("{data_type} has no entries")));
         };
-        let [key, value] = &entry[..] else { return Err(Misfit::unsupported(data_type)) };
+        let [key, value] = &entry[..] else {
+            return Err(Misfit::of_column(format!("{data_type} has no keys and values")));
+        };
         let rows = each(values, data_type, Value::as_object)?;
         let members: Vec<_> = rows.iter().flatten().copied().flatten().collect();
-        let texts: Vec<Option<&str>> = members.iter().map(|(key, _)| Some(&**key)).collect();
-        check_size(&texts, key.data_type())?;
-        let keys: ArrayRef = match key.data_type() {
-            DataType::Utf8 => Arc::new(StringArray::from(texts)),
-            DataType::LargeUtf8 => Arc::new(LargeStringArray::from(texts)),
-            DataType::Utf8View => Arc::new(StringViewArray::from(texts)),
-            _ => return Err(Misfit::unsupported(data_type)),
-        };
+        let keys = self.keys(key, &members)?;
         let cells: Vec<_> = members.iter().map(|(_, value)| Some(value)).collect();
         check_nulls(value, cells.iter().map(|cell| (*cell, None)))?;
-        let columns = vec![keys, self.array(value.data_type(), &cells)?];
+        let values = self.array(value, &cells).map_err(|misfit| misfit.within(".*"))?;
         let sizes = rows.iter().map(|row| row.map_or(0, <[_]>::len));
         let offsets = OffsetBuffer::from_lengths(sizes);
         let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
-        StructArray::try_new(entry.clone(), columns, None)
+        StructArray::try_new(entry.clone(), vec![keys, values], None)
             .and_then(|entries| {
                 MapArray::try_new(Arc::clone(field), offsets, entries, Some(nulls), ordered)
             })
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| rejected(&error))
+            .map_err(|error| Misfit::rejected(&error))
+    }
+
+    /// The keys of all maps, with their values.
+    fn keys<'v>(&self, field: &Field, members: &[&'v (Cow<'v, str>, Value<'v>)]) -> Built<'v> {
+        memory::require(memory::ensure(members.len().saturating_mul(size_of::<Value<'_>>())));
+        let keys: Vec<_> =
+            polled(members).map(|(key, _)| Value::String(Cow::Borrowed(key))).collect();
+        let rows: Vec<_> = keys.iter().map(Some).collect();
+        self.array(field, &rows).map_err(|misfit| {
+            let is_at = |key: &Value<'_>| misfit.value.is_some_and(|value| ptr::eq(key, value));
+            let value = keys.iter().position(is_at).map(|at| &members[at].1);
+            let message = format!("the key of this value: {}", misfit.message);
+            Misfit { value, code: misfit.code, ..Misfit::of_column(message) }
+        })
+    }
+
+    /// An array of a type that no value of GCF has.
+    fn nulls<'v>(&self, data_type: &DataType, values: Values<'_, 'v>) -> Built<'v> {
+        let rows = values.len();
+        if let Some(value) = values.iter().flatten().find(|value| !is_null(value)) {
+            let message = format!(
+                "GCF has no values of the type {data_type}, so that its column can have only nulls; found {}",
+                value.kind()
+            );
+            return Err(Misfit::new(value, message));
+        }
+        match data_type {
+            _ if rows == 0 => Ok(new_empty_array(data_type)),
+            DataType::FixedSizeBinary(width) => {
+                let width = u64::try_from(*width)
+                    .map_err(|_| Misfit::of_column(format!("{data_type} has no such values")))?;
+                let size = width.saturating_mul(rows as u64);
+                self.add_size(size, || format!("the {size} bytes of {rows} nulls of {data_type}"))?;
+                memory::require(memory::ensure(usize::try_from(size).unwrap_or(usize::MAX)));
+                Ok(new_null_array(data_type, rows))
+            }
+            DataType::RunEndEncoded(ends, of) => self.null_run(ends, of, rows, data_type),
+            DataType::Union(..) => Err(Misfit::of_column(format!(
+                "GCF does not have which of its types a null of {data_type} has; leave out the column"
+            ))),
+            _ => Ok(new_null_array(data_type, rows)),
+        }
+    }
+
+    /// A run-end-encoded array of nulls: one run.
+    fn null_run<'v>(
+        &self,
+        ends: &Field,
+        of: &Field,
+        rows: usize,
+        data_type: &DataType,
+    ) -> Built<'v> {
+        let too_many = || Misfit::of_column(format!("{data_type} has no runs of {rows} rows"));
+        let end: ArrayRef = match ends.data_type() {
+            DataType::Int16 => {
+                let end = i16::try_from(rows).map_err(|_| too_many())?;
+                Arc::new(PrimitiveArray::<Int16Type>::from_value(end, 1))
+            }
+            DataType::Int32 => {
+                let end = i32::try_from(rows).map_err(|_| too_many())?;
+                Arc::new(PrimitiveArray::<Int32Type>::from_value(end, 1))
+            }
+            _ => {
+                let end = i64::try_from(rows).map_err(|_| too_many())?;
+                Arc::new(PrimitiveArray::<Int64Type>::from_value(end, 1))
+            }
+        };
+        let value = self.array(of, &[None])?;
+        ArrayData::builder(data_type.clone())
+            .len(rows)
+            .child_data(vec![end.to_data(), value.to_data()])
+            .build()
+            .map(make_array)
+            .map_err(|error| Misfit::rejected(&error))
     }
 }
 
-fn is_null(value: &Value<'_>) -> bool {
-    matches!(value, Value::Null)
+/// UUIDs, which stand as texts.
+fn uuids<'v>(values: Values<'_, 'v>) -> Built<'v> {
+    let rows = polled(values).map(|value| match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            let text = value.as_str().ok_or_else(|| Misfit::other(value, "arrow.uuid"))?;
+            let uuid = parse::uuid(text);
+            uuid.map(Some).ok_or_else(|| Misfit::out_of_range(value, "arrow.uuid"))
+        }
+    });
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    FixedSizeBinaryArray::try_from_sparse_iter_with_size(rows.into_iter(), 16)
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| Misfit::rejected(&error))
+}
+
+/// Booleans that are stored in bytes.
+fn bool8<'v>(values: Values<'_, 'v>) -> Built<'v> {
+    primitive::<Int8Type>(&DataType::Int8, values, |value| match value {
+        Value::Bool(value) => Ok((*value).into()),
+        _ => Err(Misfit::other(value, "arrow.bool8")),
+    })
 }
 
 fn is_decimal(data_type: &DataType) -> bool {
@@ -246,8 +393,7 @@ where
 fn check_size<'v>(texts: &[Option<&str>], data_type: &DataType) -> Result<(), Misfit<'v>> {
     let size: usize = texts.iter().flatten().map(|text| text.len()).sum();
     memory::require(memory::ensure(size));
-    let is_small = matches!(data_type, DataType::Utf8 | DataType::Dictionary(..));
-    if is_small && size > MAX_TEXT {
+    if *data_type == DataType::Utf8 && size > MAX_TEXT {
         return Err(Misfit::of_column(format!(
             "the texts of a column of {data_type} have at most {MAX_TEXT} bytes, not {size}; pass a \
              schema with large_utf8"
@@ -361,7 +507,9 @@ fn moments<'v>(data_type: &DataType, values: Values<'_, 'v>) -> Built<'v> {
         DataType::Decimal64(..) => decimals::<Decimal64Type>(data_type, values),
         DataType::Decimal128(..) => decimals::<Decimal128Type>(data_type, values),
         DataType::Decimal256(..) => decimals::<Decimal256Type>(data_type, values),
-        _ => Err(Misfit::unsupported(data_type)),
+        _ => {
+            Err(Misfit::of_column(format!("{data_type} is a type that this version does not know")))
+        }
     }
 }
 
@@ -385,7 +533,7 @@ where
     | DataType::Decimal128(precision, scale)
     | DataType::Decimal256(precision, scale)) = data_type
     else {
-        return Err(Misfit::unsupported(data_type));
+        return Err(Misfit::of_column(format!("{data_type} is no decimal type")));
     };
     parsed::<T>(data_type, values, |text| parse::decimal(text, *precision, *scale)?.parse().ok())
 }
@@ -395,8 +543,14 @@ fn cells_of<'v>(
     fields: &Fields,
     rows: &[Option<Members<'v>>],
 ) -> Result<Vec<Vec<Option<&'v Value<'v>>>>, Misfit<'v>> {
-    let places: HashMap<&str, usize> =
-        fields.iter().enumerate().map(|(place, field)| (&**field.name(), place)).collect();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (place, field) in fields.iter().enumerate() {
+        if places.insert(field.name(), place).is_some() {
+            let name = excerpt(field.name());
+            let message = format!("the schema has two fields of the name {name}; rename one");
+            return Err(Misfit { code: Code::DuplicateKey, ..Misfit::of_column(message) });
+        }
+    }
     let mut cells = Vec::new();
     for _ in fields {
         let mut column = Vec::new();
@@ -430,14 +584,11 @@ fn check_nulls<'v>(
         Some((cell, outer)) => {
             let name = excerpt(field.name());
             let message = format!("the schema allows no null in the field {name}");
-            Err(Misfit { value: cell.or(outer), ..Misfit::of_column(message) })
+            // A cell that is absent is in a row that is not.
+            let steps = if cell.is_some() { String::new() } else { path_step(field.name()) };
+            Err(Misfit { value: cell.or(outer), steps, ..Misfit::of_column(message) })
         }
     }
-}
-
-/// The error of the crate `arrow-array` for columns that contradict the type.
-fn rejected<'v>(error: &ArrowError) -> Misfit<'v> {
-    Misfit::of_column(error.to_string())
 }
 
 /// The elements of all rows in turn, and the number of elements of each row.
@@ -463,35 +614,4 @@ fn elements<'v>(
     }
     let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
     Ok((elements, sizes, nulls))
-}
-
-fn dictionary_of<'v>(keys: &DataType, values: Values<'_, 'v>, data_type: &DataType) -> Built<'v> {
-    match keys {
-        DataType::Int8 => dictionary::<Int8Type>(values, data_type),
-        DataType::Int16 => dictionary::<Int16Type>(values, data_type),
-        DataType::Int32 => dictionary::<Int32Type>(values, data_type),
-        DataType::Int64 => dictionary::<Int64Type>(values, data_type),
-        DataType::UInt8 => dictionary::<UInt8Type>(values, data_type),
-        DataType::UInt16 => dictionary::<UInt16Type>(values, data_type),
-        DataType::UInt32 => dictionary::<UInt32Type>(values, data_type),
-        _ => dictionary::<UInt64Type>(values, data_type),
-    }
-}
-
-fn dictionary<'v, K: ArrowDictionaryKeyType>(
-    values: Values<'_, 'v>,
-    data_type: &DataType,
-) -> Built<'v> {
-    let mut builder = StringDictionaryBuilder::<K>::new();
-    let rows = each(values, data_type, Value::as_str)?;
-    check_size(&rows, data_type)?;
-    for (row, value) in polled(rows).zip(values) {
-        match (row, value) {
-            (Some(text), Some(value)) => {
-                builder.append(text).map_err(|_| Misfit::out_of_range(value, data_type))?;
-            }
-            _ => builder.append_null(),
-        }
-    }
-    Ok(Arc::new(builder.finish()))
 }

@@ -1,5 +1,6 @@
-//! Reads the texts that stand for dates, times and decimals, as `moments` writes them.
+//! Reads the texts that stand for dates, times, decimals and UUIDs, as `moments` writes them.
 
+use crate::text::hex;
 use arrow_schema::TimeUnit;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 
@@ -81,6 +82,15 @@ pub(super) fn decimal(text: &str, precision: u8, scale: i8) -> Option<String> {
     (digits.len() <= usize::from(precision)).then(|| format!("{sign}{digits}"))
 }
 
+/// The bytes of a UUID in its usual form.
+pub(super) fn uuid(text: &str) -> Option<[u8; 16]> {
+    let hyphens = text.bytes().enumerate().filter(|(_, byte)| *byte == b'-').map(|(at, _)| at);
+    if !hyphens.eq([8, 13, 18, 23]) {
+        return None;
+    }
+    hex::decode(text.replace('-', "").as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +114,22 @@ mod tests {
             ("+1", 5, 0, None),
         ] {
             assert_eq!(decimal(text, precision, scale).as_deref(), digits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_uuid_has_hyphens_in_their_places() {
+        let bytes = *b"\xf8\x1d\x4f\xae\x7d\xec\x11\xd0\xa7\x65\x00\xa0\xc9\x1e\x6b\xf6";
+        for (text, uuid) in [
+            ("f81d4fae-7dec-11d0-a765-00a0c91e6bf6", Some(bytes)),
+            ("F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6", Some(bytes)),
+            ("f81d4fae7dec11d0a76500a0c91e6bf6", None),
+            ("f81d4fae-7dec-11d0-a765-00a0c91e6bf", None),
+            ("f81d4fa-e7dec-11d0-a765-00a0c91e6bf6", None),
+            ("f81d4fae-7dec-11d0-a765-00a0c91e6bg6", None),
+            ("", None),
+        ] {
+            assert_eq!(super::uuid(text), uuid, "{text}");
         }
     }
 
