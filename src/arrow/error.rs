@@ -41,6 +41,22 @@ pub enum Error {
     /// The producer of the column failed, or its buffers contradict the Arrow format.
     #[error("{0}")]
     Producer(String),
+    /// The producer of the column could not produce its next chunk.
+    #[error("the producer of the column failed (code {code}): {reason}")]
+    ProducerFailed {
+        /// What its function returned: a code of `errno`.
+        code: i32,
+        /// Why, in its words.
+        reason: String,
+    },
+    /// The column, or a part of it, has a type that cannot be read.
+    #[error("{}", unreadable(.format))]
+    Unreadable {
+        /// The steps from the column to the values of this type in the path of an error, such as `[*].price`.
+        steps: String,
+        /// The type as a format string of Arrow.
+        format: String,
+    },
     /// A row failed, under [`OnError::Raise`].
     #[error("{failure} (in row {row})")]
     Row {
@@ -74,6 +90,15 @@ pub enum Error {
     /// There is not enough memory.
     #[error("{NO_MEMORY}")]
     OutOfMemory,
+}
+
+/// What to do about a type that cannot be read.
+fn unreadable(format: &str) -> String {
+    let format = excerpt(format);
+    format!(
+        "the type with the format string {format} is not one of Arrow's, or not known; cast the column, \
+         for example to texts, or leave it out"
+    )
 }
 
 impl Error {

@@ -7,7 +7,7 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface.html> and `CStreamInterface.html`.
 
 use super::error::Error;
-use crate::excerpt::excerpt;
+use crate::excerpt::{excerpt, path_step};
 use crate::interrupt::{poll, run_apart};
 use crate::memory;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
@@ -141,8 +141,8 @@ fn succeeded(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Result<()> {
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
         }
     });
-    let text = text.unwrap_or_else(|| "it gives no reason".to_owned());
-    Err(invalid(format!("the producer of the column failed (code {code}): {text}")))
+    let reason = text.unwrap_or_else(|| "it gives no reason".to_owned());
+    Err(Error::ProducerFailed { code, reason })
 }
 
 /// The field that a schema describes, of a column whose parts may be null whatever the schema says.
@@ -156,14 +156,25 @@ pub(super) fn field(schema: &FFI_ArrowSchema) -> Result<FieldRef> {
 pub(super) fn parsed(schema: &FFI_ArrowSchema) -> Result<Field> {
     // SAFETY: the layout is that of the interface.
     check_schema(unsafe { &*std::ptr::from_ref(schema).cast() }, 0)?;
-    Field::try_from(schema).map_err(|error| {
-        let text = match error {
-            // The excerpt is short: with the prefix of the error, it would end before the name of the type.
-            ArrowError::CDataInterface(text) => excerpt(&text),
-            other => excerpt(&other.to_string()),
-        };
-        invalid(format!("the type cannot be read, cast the column: {text}"))
-    })
+    Field::try_from(schema).map_err(|_| unreadable(schema))
+}
+
+/// The error for a schema with a type that the crate `arrow-schema` does not know, such as one of Polars alone.
+#[cold]
+fn unreadable(schema: &FFI_ArrowSchema) -> Error {
+    let is_unreadable = |part: &&FFI_ArrowSchema| Field::try_from(*part).is_err();
+    let (mut schema, mut steps) = (schema, "[*]".to_owned());
+    while let Some(part) = schema.children().chain(schema.dictionary()).find(is_unreadable) {
+        match schema.format() {
+            "+s" => steps.push_str(&path_step(part.name().unwrap_or_default())),
+            "+l" | "+L" | "+vl" | "+vL" => steps.push_str("[*]"),
+            format if format.starts_with("+w:") => steps.push_str("[*]"),
+            // Parts without a place in a value.
+            _ => {}
+        }
+        schema = part;
+    }
+    Error::Unreadable { steps, format: schema.format().to_owned() }
 }
 
 fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
@@ -179,6 +190,11 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
     };
     if schema.format.is_null() || !is_utf8(schema.format) || !is_utf8(schema.name) {
         return Err(invalid("the schema has no format, or a text that is not UTF-8"));
+    }
+    // SAFETY: as above.
+    let format = unsafe { CStr::from_ptr(schema.format) }.to_bytes();
+    if format.starts_with(b"w:-") || format.starts_with(b"+w:-") {
+        return Err(invalid("the schema has values of a negative size"));
     }
     let count = usize::try_from(schema.n_children)
         .ok()
@@ -543,7 +559,33 @@ mod tests {
     #[test]
     fn the_error_for_an_unknown_type_names_it() {
         let schema = FFI_ArrowSchema::try_new("_pli128", Vec::new(), None).unwrap();
-        assert!(parsed(&schema).unwrap_err().to_string().contains("_pli128"));
+        assert!(parsed(&schema).unwrap_err().to_string().contains("\"_pli128\""));
+    }
+
+    #[test]
+    fn the_error_for_an_unknown_type_has_its_place() {
+        let schema = |format, name, children| {
+            FFI_ArrowSchema::try_new(format, children, None).unwrap().with_name(name).unwrap()
+        };
+        let known = schema("l", "a", Vec::new());
+        let list = schema("+l", "b c", vec![schema("_pli128", "item", Vec::new())]);
+        let Err(Error::Unreadable { steps, .. }) = parsed(&schema("+s", "", vec![known, list]))
+        else {
+            panic!("it is readable");
+        };
+        assert_eq!(steps, "[*][\"b c\"][*]");
+    }
+
+    #[test]
+    fn sizes_below_zero_are_refused() {
+        let list = FFI_ArrowSchema::try_new(
+            "+w:-1",
+            vec![FFI_ArrowSchema::try_new("l", vec![], None).unwrap()],
+            None,
+        );
+        for schema in [list, FFI_ArrowSchema::try_new("w:-1", vec![], None)] {
+            assert!(parsed(&schema.unwrap()).unwrap_err().to_string().contains("negative"));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
-from compactwire import arrow
+from compactwire import arrow, gcf
 from tests.columns import needed
 
 pa = needed("pyarrow")
@@ -271,6 +271,47 @@ def test_an_exception_in_a_producer_is_in_the_message() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema([("result", pa.utf8())]), batches())
     with pytest.raises(cw.CompactWireError, match="the disk is gone"):
         arrow.encode(reader, errors="null")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError("too much"), MemoryError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (ValueError("KeyboardInterrupt: no"), cw.CompactWireError),
+    ],
+)
+@pytest.mark.parametrize("call", [arrow.encode, gcf.dumps])
+def test_an_exception_in_a_producer_that_is_not_about_the_column_stays_as_it_is(
+    call: Any, error: BaseException, expected: type[BaseException]
+) -> None:
+    def batches() -> Any:
+        yield pa.record_batch({"result": ["a"]})
+        raise error
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("result", pa.utf8())]), batches())
+    with pytest.raises(expected, match="the producer of the column failed"):
+        call(reader)
+
+
+def test_a_type_that_cannot_be_read_is_named_with_its_place() -> None:
+    pl = needed("polars")
+    wide = pl.Series("wide", [{"n": [1]}], dtype=pl.Struct({"n": pl.List(pl.Int128)}))
+    frame = pl.DataFrame([pl.Series("id", [1]), wide])
+    for value, path in [
+        (frame, "$[*].wide.n[*]"),
+        ({"report": frame}, "$.report[*].wide.n[*]"),
+        (frame["wide"], "$[*].n[*]"),
+    ]:
+        with pytest.raises(cw.UnsupportedValue, match=r'"_pli128" .* cast the column') as caught:
+            gcf.dumps(value)
+        assert caught.value.path == path
+    with pytest.raises(cw.UnsupportedValue, match="_pli128") as caught:
+        arrow.encode(frame.select(result=pl.lit(1, pl.Int128)))
+    assert caught.value.path == "$[*].result"
+    with pytest.raises(cw.UnsupportedValue, match="_pli128") as caught:
+        arrow.gcf_loads("GCF profile=generic\n## [1]{b}\n1\n", schema=frame.schema)
+    assert caught.value.path == "$[*].wide.n[*]"
 
 
 def test_rows_that_share_a_text_share_the_size_of_their_result() -> None:

@@ -255,7 +255,13 @@ impl From<PyErr> for Unreadable {
 
 impl From<core::Error> for Unreadable {
     fn from(error: core::Error) -> Self {
-        Self::Other(error.into())
+        let message = error.to_string();
+        match error {
+            core::Error::Unreadable { steps, .. } => {
+                Self::Values { code: gcf::Code::UnsupportedType, steps, message, cause: None }
+            }
+            error => Self::Other(error.into()),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use compactwire::excerpt::excerpt;
 use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
 use compactwire::{arrow, base85, cad, session, wire};
-use pyo3::exceptions::{PyFileExistsError, PyOSError, PyTypeError};
+use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
@@ -204,6 +204,10 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
     match error {
         arrow::Error::Type(message) => PyTypeError::new_err(message.clone()),
         arrow::Error::Producer(message) => exception!(py, CompactWireError, message),
+        arrow::Error::ProducerFailed { code, reason } => {
+            producer_error(py, *code, reason, &error.to_string())
+        }
+        arrow::Error::Unreadable { .. } => exception!(py, CompactWireError, error.to_string()),
         arrow::Error::TooLarge { limit, .. } => {
             exception!(py, OutputTooLarge, error.to_string(), limit = *limit)
         }
@@ -215,6 +219,24 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
         arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
         arrow::Error::Gcf(error) => gcf_error(py, error),
         arrow::Error::OutOfMemory => memory_error(NO_MEMORY),
+    }
+}
+
+/// The code of `errno` for too little memory, on every system.
+const ENOMEM: i32 = 12;
+
+/// The exception for a producer that failed. Arrow has a number and a text for it, and no exception; some are
+/// known all the same, which a caller must not take for an error about the column.
+#[cold]
+fn producer_error(py: Python<'_>, code: i32, reason: &str, message: &str) -> PyErr {
+    // pyarrow ends its text with the traceback of an exception of Python.
+    let last = reason.contains("Python exception: ").then(|| reason.trim_end().lines().next_back());
+    let class = last.flatten().and_then(|line| line.split(':').next());
+    match class {
+        Some("KeyboardInterrupt") => PyKeyboardInterrupt::new_err(message.to_owned()),
+        Some("MemoryError") => memory_error(message),
+        _ if code == ENOMEM => memory_error(message),
+        _ => exception!(py, CompactWireError, message),
     }
 }
 
