@@ -229,7 +229,7 @@ def test_a_producer_must_return_two_capsules(returned: object, found: str) -> No
 def test_the_type_of_an_option_is_an_error_with_its_name() -> None:
     column, builtin = Column(["RES|OK||0|x"]), cw.Dictionary.default()
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"fields": "result"}, "fields must be a list of names, such as ['id'], not str"),
+        ({"fields": "result"}, 'fields must be a list of names, not str: pass ["result"]'),
         (
             {"dictionaries": builtin},
             "dictionaries must be an iterable of Dictionary, not Dictionary",

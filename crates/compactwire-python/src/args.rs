@@ -318,9 +318,12 @@ const ITEMS_PER_CHECK: u64 = 32;
 ///
 /// Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory for it.
 pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    if value.is_instance_of::<PyString>() {
+    if let Ok(name) = value.cast::<PyString>() {
         // A sequence of characters, which are not meant.
-        return Err(wrong_type(value, "fields", "a list of names, such as ['id']"));
+        let name = utf8_if_whole(name)?.map_or_else(|| "…".to_owned(), excerpt);
+        return Err(PyTypeError::new_err(format!(
+            "fields must be a list of names, not str: pass [{name}]"
+        )));
     }
     if value.cast::<PySequence>().is_err() {
         return Err(wrong_type(value, "fields", "a sequence of str"));
