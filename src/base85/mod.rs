@@ -37,6 +37,9 @@ mod naive;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 
+use crate::interrupt::poll;
+use std::mem;
+
 /// The 85 digits in order of their value.
 pub const ALPHABET: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.-:+=^!/*?&<>()[]{}@%$#";
@@ -50,6 +53,9 @@ const PAIR_RECIPROCAL: u32 = 2_434_904_643;
 /// `x * DIGIT_RECIPROCAL >> 20 == x / 85` for every x below 7225.
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 const DIGIT_RECIPROCAL: u16 = 12_337;
+
+/// The bytes that are encoded between two polls, whole groups.
+const PART: usize = if cfg!(test) { 1 << 10 } else { 8 << 20 };
 
 /// The digit that completes a partial group on decoding (v2, "Decoding Algorithm").
 const PADDING: u8 = ALPHABET[84];
@@ -282,6 +288,16 @@ fn paired_blocks<'a, const FROM: usize, const TO: usize>(
 
 /// Encodes into `text`, whose length is `encoded_len(data.len())`.
 fn encode_slice(engine: Engine, data: &[u8], text: &mut [u8]) {
+    let parts = data.chunks(PART).zip(text.chunks_mut(encoded_len(PART)));
+    for (at, (data, text)) in parts.enumerate() {
+        if at > 0 {
+            poll();
+        }
+        encode_part(engine, data, text);
+    }
+}
+
+fn encode_part(engine: Engine, data: &[u8], text: &mut [u8]) {
     debug_assert_eq!(text.len(), encoded_len(data.len()));
     let done = engine.encode_blocks(data, text);
     let (words, tail) = data[done..].as_chunks::<4>();
@@ -299,6 +315,19 @@ fn encode_slice(engine: Engine, data: &[u8], text: &mut [u8]) {
 /// Decodes into `data`, whose length is `decoded_len(text.len())`. The error is an offset up to which
 /// all groups are valid.
 fn decode_slice(engine: Engine, text: &[u8], data: &mut [u8]) -> Result<(), usize> {
+    let (mut rest, mut start) = (data, 0);
+    for part in text.chunks(encoded_len(PART)) {
+        if start > 0 {
+            poll();
+        }
+        let (data, after) = mem::take(&mut rest).split_at_mut(decoded_len(part.len()));
+        decode_part(engine, part, data).map_err(|valid| start + valid)?;
+        (rest, start) = (after, start + part.len());
+    }
+    Ok(())
+}
+
+fn decode_part(engine: Engine, text: &[u8], data: &mut [u8]) -> Result<(), usize> {
     debug_assert_eq!(data.len(), decoded_len(text.len()));
     let mut done = engine.decode_blocks(text, data);
     let (groups, tail) = text[done..].as_chunks::<5>();
@@ -381,7 +410,9 @@ static PLACES: [[u64; 256]; 5] = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interrupt;
     use proptest::prelude::*;
+    use std::cell::Cell;
 
     fn check_encode(data: &[u8]) {
         let expected = naive::encode(data);
@@ -423,6 +454,39 @@ mod tests {
                 assert_eq!(decode(&text), Err(Error::Value { position: groups * 5 }));
             }
         }
+    }
+
+    thread_local! {
+        static POLLS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// How often `work` polls.
+    fn polls<T>(work: impl FnOnce() -> T) -> usize {
+        let count = || {
+            POLLS.set(POLLS.get() + 1);
+            false
+        };
+        POLLS.set(0);
+        assert!(interrupt::run(count, work).is_ok());
+        POLLS.get()
+    }
+
+    #[test]
+    fn long_data_is_processed_in_parts() {
+        for size in [PART - 1, PART, PART + 1, 3 * PART, 3 * PART + 2] {
+            let data: Vec<u8> = (0..size).map(|at| (at % 251).to_le_bytes()[0]).collect();
+            check_encode(&data);
+            let text = encode(&data);
+            let parts = size.div_ceil(PART);
+            assert_eq!((polls(|| encode(&data)), polls(|| decode(&text))), (parts - 1, parts - 1));
+            for at in (0..text.len()).step_by(97) {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = b'~';
+                check_decode(&String::from_utf8(bytes).unwrap());
+            }
+        }
+        // A last part of one character, which is no group.
+        check_decode(&("0".repeat(encoded_len(PART) - 1) + "é"));
     }
 
     #[test]
