@@ -132,7 +132,10 @@ impl Structs {
         for (at, name) in array.column_names().into_iter().enumerate() {
             if !names.contains(&name) {
                 let (name, names) = (excerpt(name), names.join(", "));
-                let message = format!("unknown field {name}; the fields of a response are {names}");
+                let message = format!(
+                    "unknown field {name}; the fields of a response are {names}; to encode one column of a table, \
+                     pass that column"
+                );
                 return Err(Error::Type(message));
             }
             if array.column_names()[..at].contains(&name) {

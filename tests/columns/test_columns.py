@@ -394,11 +394,13 @@ def test_the_variable_limits_the_threads() -> None:
         assert int(found.stdout) == 2 + threads - 1
 
 
-def test_a_column_cannot_be_pickled() -> None:
+def test_the_error_of_a_pickled_column_says_what_to_do() -> None:
+    import copy
     import pickle
 
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dumps(arrow.encode(Column(["a"])))
+    for act in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot be pickled or copied; make an array"):
+            act(arrow.encode(Column(["a"])))
 
 
 def test_an_error_with_a_row_survives_pickling() -> None:

@@ -141,6 +141,14 @@ impl Column {
         self.0.len()
     }
 
+    /// Raise `TypeError`: engines send arrays of Arrow libraries.
+    #[expect(clippy::unused_self, reason = "a method of Python")]
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Column cannot be pickled or copied; make an array of it, such as pyarrow.chunked_array(column)",
+        ))
+    }
+
     fn __repr__(&self) -> Result<String> {
         let Self(core) = self;
         let chunks = match core.chunks().len() {

@@ -1,7 +1,7 @@
 """Functions of columns; import `compactwire.arrow` instead."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, TypeAlias, final
+from typing import Literal, NoReturn, Protocol, TypeAlias, final
 
 from . import Dictionary
 
@@ -68,6 +68,7 @@ class Column:
     ) -> tuple[object, object]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __len__(self) -> int: ...
+    def __reduce__(self) -> NoReturn: ...
 
 def encode(
     column: _Column,
