@@ -15,12 +15,13 @@ PAGES = Path(__file__).parents[2] / "docs" / "frameworks"
 
 
 def ran(page: str) -> dict[str, Any]:
-    """The names that the only example of a page defines."""
+    """The names that the first example of a page defines; each of the others runs by itself."""
     path = PAGES / f"{page}.md"
-    (code,) = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
-    names: dict[str, Any] = {"__name__": page}
-    exec(compile(code, str(path), "exec"), names)
-    return names
+    examples = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    defined: list[dict[str, Any]] = [{"__name__": page} for _ in examples]
+    for code, names in zip(examples, defined, strict=True):
+        exec(compile(code, str(path), "exec"), names)
+    return defined[0]
 
 
 @pytest.mark.parametrize(

@@ -296,3 +296,26 @@ def test_an_answer_that_is_no_result_passes(answer: Any) -> None:
         return answer
 
     assert asyncio.run(CompactMiddleware().on_call_tool(None, call_next)) is answer
+
+
+def test_a_tool_that_shrinks_returns_the_text_of_the_shrunk() -> None:
+    one = FastMCP("tasks")
+
+    @one.tool
+    def as_text() -> Any:
+        """Return the text, as the documentation says."""
+        return cw.shrink(ROWS).text
+
+    @one.tool
+    def as_object() -> Any:
+        """Return the object, which FastMCP sends as JSON."""
+        return cw.shrink(ROWS)
+
+    async def texts() -> list[str]:
+        async with Client(one) as client:
+            results = [await client.call_tool(name) for name in ("as_text", "as_object")]
+        return [result.content[0].text for result in results]
+
+    text, quoted = asyncio.run(texts())
+    assert text == cw.shrink(ROWS).text
+    assert json.loads(quoted) == text  # The page says so; returning it may become right one day.
