@@ -711,7 +711,8 @@ class Session:
         Whether a request contains a hash of its tools, prompt and context (`D|=|c_…`), so that a
         peer that is out of step raises `UnknownReference` instead of resolving to wrong content;
         and whether packed requests are compressed against the context that the peer has. Use False
-        for peers other than this package, which support neither. A received hash is always checked.
+        for peers other than this package, which support neither: a request that is lost, repeated
+        or late can then give wrong content without an error. A received hash is always checked.
 
     Source: Compact Protocol v2 part 2.
     """

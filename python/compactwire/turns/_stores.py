@@ -104,8 +104,13 @@ class SessionStore(ABC):
 
     Parameters
     ----------
-    max_size, checked
+    max_size : int
         As for `Session`, for conversations that begin.
+    checked : bool
+        As for `Session`; the senders need the same. If it is False, a turn that arrives late can be
+        added to a wrong conversation, and no error tells: where its sender was lost or restored
+        from an older pickle, the conversation was forgotten here, and another turn began it again
+        under the number before.
     wait_s : float
         How many seconds a turn waits while another process answers a turn of its conversation.
     """
@@ -344,9 +349,11 @@ class MemorySessionStore(SessionStore):
         How many bytes the states of all conversations and their last answers may take. The least
         recently used is forgotten first; a turn that makes one conversation larger than this is
         refused with `OutputTooLarge`.
-    max_size, checked
+    max_size : int
         As for `Session`.
     """
+    checked : bool
+        As for `SessionStore`, which says what is at risk if it is False.
 
     def __init__(
         self,
@@ -416,13 +423,17 @@ class SQLiteSessionStore(SessionStore):
         How many bytes the states of all conversations and their last answers may take. The least
         recently used is forgotten first; a turn that makes one conversation larger than this is
         refused with `OutputTooLarge`.
-    max_size, checked
+    max_size : int
         As for `Session`.
     wait_s : float
+    checked : bool
+        As for `SessionStore`, which says what is at risk if it is False.
         How many seconds a turn waits while another process answers a turn of its conversation.
     lease_s : float
         After how many seconds the turn of a process that died is answered by another one. The
-        process must run at least once in this time, or another one answers its turn too.
+        process must run at least once in this time, or another one answers its turn too. Each turn
+        that is being answered writes to the database three times in this time, and all processes
+        wait for each other's writes: a second costs three writes a second for each open turn.
     """
 
     def __init__(
