@@ -20,6 +20,7 @@ import pytest
 import zstandard
 
 import compactwire as cw
+from compactwire import gcf
 from tests.strategies.outcomes import result_or_error
 from tests.strategies.packing import PACKERS, SMALL, SMALL_BYTES, base64_text, container, prefix_of
 
@@ -212,7 +213,24 @@ CASES: dict[str, tuple[type[cw.CompactWireError], Callable[[], Call]]] = {
     "100 MB of # as bytes": (VALUE, lambda: text(b"A" + hashes().encode())),
     "100 MB of bars": (FORMAT, lambda: text("RES|" + "|" * 100_000_000)),
     "100 MB of white space": (cw.EmptyResponse, lambda: text(" " * 100_000_000)),
+    "2^60 references to a list, in shrink": (MemoryError, lambda: value(cw.shrink)),
+    "2^60 references to a list, in GCF": (MemoryError, lambda: value(gcf.dumps)),
 }
+
+
+def value(write: Callable[[Any], object]) -> Callable[[], object]:
+    """Write 60 dicts, of which each contains the next one twice, as YAML with aliases can make."""
+    nested: Any = [1]
+    for _ in range(60):
+        nested = {"a": nested, "b": nested}
+
+    def written() -> object:
+        try:
+            return write(nested)
+        except MemoryError as error:
+            return type(error)
+
+    return written
 
 
 def limit_memory() -> None:
