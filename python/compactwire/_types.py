@@ -20,6 +20,19 @@ from typing import Any
 _MOMENTS = (datetime, time)
 
 
+class UnsetField:
+    """What is written in place of a field of a dataclass that has no value: it is an error."""
+
+    __slots__ = ("_message",)
+
+    def __init__(self, obj: object, name: str) -> None:
+        self._message = f"the field {name!r} of {type(obj).__name__} has no value; set it"
+
+    def __str__(self) -> str:
+        """The message of the error."""
+        return self._message
+
+
 def common(obj: Any) -> Any:
     """Return what to write in place of an object, or `NotImplemented`."""
     if isinstance(obj, _MOMENTS):
@@ -43,7 +56,9 @@ def common_or(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _common_or(default: Callable[[Any], Any], obj: Any) -> Any:
     found = common(obj)
-    return default(obj) if found is NotImplemented else found
+    # `default=str` would write the message of an unset field as its value.
+    is_unknown = found is NotImplemented and not isinstance(obj, UnsetField)
+    return default(obj) if is_unknown else found
 
 
 def options_for(obj: Any, used: Callable[[Any], Any] | None) -> str:
@@ -54,6 +69,9 @@ def options_for(obj: Any, used: Callable[[Any], Any] | None) -> str:
         if not obj.is_finite():
             return f"default=, as {obj} is not a finite number"
         return f'default=, as types="common" writes at most {_MAX_ZEROS:,} zeros for an exponent'
+    numpy = sys.modules.get("numpy")
+    if with_common and numpy and isinstance(obj, numpy.ndarray):
+        return f'default=, as types="common" writes no array of the type {obj.dtype}'
     options = ["default="] if used is None or used is common else []
     if not with_common and _is_common(obj):
         options.insert(0, 'types="common"')
@@ -85,6 +103,10 @@ def _without_zeros(text: str) -> str:
     return head + ("." + fraction if fraction else "") + rest[digits:]
 
 
+def _shrunk(obj: Any, core: Any) -> Any:
+    return obj.text if isinstance(obj, core.Shrunk) else NotImplemented
+
+
 def _uuid(obj: Any, uuid: Any) -> Any:
     return str(obj) if isinstance(obj, uuid.UUID) else NotImplemented
 
@@ -111,7 +133,15 @@ def _dataclass(obj: Any, dataclasses: Any) -> Any:
         return NotImplemented
     names = [field.name for field in dataclasses.fields(obj)]
     # A name that begins with an underscore is private; orjson omits it too.
-    return {name: getattr(obj, name) for name in names if not name.startswith("_")}
+    return {name: _field(obj, name) for name in names if not name.startswith("_")}
+
+
+def _field(obj: Any, name: str) -> Any:
+    """The value of a field, which may have none after `field(init=False)`."""
+    try:
+        return getattr(obj, name)
+    except AttributeError:
+        return UnsetField(obj, name)
 
 
 def _numpy(obj: Any, numpy: Any) -> Any:
@@ -123,7 +153,7 @@ def _numpy(obj: Any, numpy: Any) -> Any:
     if kind == "f" and obj.dtype.itemsize < 8:
         # The fewest digits that are read as the same float32: 0.1, not 0.10000000149011612.
         return obj.astype("float32").astype("U").astype("float64").tolist()
-    if kind in "biufUO":
+    if kind in "biufUOT":
         return obj.tolist()
     if kind == "M":
         return _numpy_times(numpy.datetime_as_string(obj).tolist())
@@ -141,8 +171,15 @@ def _numpy_times(text: Any) -> Any:
 
 
 def _pandas(obj: Any, pandas: Any) -> Any:
-    """A missing value, which a column writes as null too."""
-    return None if obj is pandas.NA else NotImplemented
+    """A missing value, or an index or array, as a Series of the same values writes them."""
+    if obj is pandas.NA:
+        return None
+    if isinstance(obj, pandas.MultiIndex):
+        return obj.tolist()
+    if isinstance(obj, pandas.Index | pandas.api.extensions.ExtensionArray):
+        values = pandas.Series(obj).astype(object)
+        return values.where(values.notna(), None).tolist()
+    return NotImplemented
 
 
 # A number of a few bytes can have an exponent that would become gigabytes of zeros. The largest
@@ -150,6 +187,7 @@ def _pandas(obj: Any, pandas: Any) -> Any:
 _MAX_ZEROS = 10_000
 
 _CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {
+    "compactwire._core": _shrunk,
     "uuid": _uuid,
     "decimal": _decimal,
     "enum": _enum,

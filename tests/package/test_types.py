@@ -128,6 +128,23 @@ TABLE: dict[str, tuple[Any, str]] = {
         pydantic_model,
         '{"id":"00000000-0000-0000-0000-000000000005","parts":[{"at":"2026-11-22T00:00:00Z"}]}',
     ),
+    "numpy array of variable-width strings": (
+        numpy(lambda np: np.array(["a", "bc"], dtype=np.dtypes.StringDType())),
+        '["a","bc"]',
+    ),
+    "pandas Index": (pandas(lambda pd: pd.Index([1, 2])), "[1,2]"),
+    "pandas Index of dates": (
+        pandas(lambda pd: pd.DatetimeIndex(["2026-01-01"])),
+        '["2026-01-01T00:00:00"]',
+    ),
+    "pandas MultiIndex": (pandas(lambda pd: pd.MultiIndex.from_tuples([(1, "a")])), '[[1,"a"]]'),
+    "pandas array": (pandas(lambda pd: pd.array([1, None])), "[1,null]"),
+    "pandas array of floats": (
+        pandas(lambda pd: pd.array([1.5, None], dtype="Float64")),
+        "[1.5,null]",
+    ),
+    "pandas Categorical": (pandas(lambda pd: pd.Categorical(["a", "b", "a"])), '["a","b","a"]'),
+    "Shrunk": (cw.shrink("text"), '"text"'),
     "numpy int": (numpy(lambda np: np.int64(5)), "5"),
     "numpy uint8": (numpy(lambda np: np.uint8(5)), "5"),
     "numpy float32": (numpy(lambda np: np.float32(0.1)), "0.1"),
@@ -360,3 +377,47 @@ def test_an_exponent_does_not_become_gigabytes_of_zeros(text: str) -> None:
     assert gcf.loads(gcf.dumps({"a": number}, types="common", default=str)) == {"a": str(number)}
     largest = Decimal("1e10000")
     assert gcf.loads(gcf.dumps(largest, types="common")) == "1" + "0" * 10_000
+
+
+@dataclasses.dataclass(slots=True)
+class Unset:
+    x: int
+    y: int = dataclasses.field(init=False)
+
+
+@dataclasses.dataclass
+class UnsetWithoutSlots:
+    x: int
+    y: int = dataclasses.field(init=False)
+
+
+@pytest.mark.parametrize("function", WRITERS)
+@pytest.mark.parametrize("made", [Unset, UnsetWithoutSlots])
+def test_a_field_of_a_dataclass_without_a_value_is_unsupported(function: str, made: Any) -> None:
+    if function == "dumps_grouped":
+        return  # It takes scalars only.
+    message = rf"the field 'y' of {made.__name__} has no value; set it"
+    for write in WRITERS[function]:
+        with pytest.raises(cw.UnsupportedValue, match=message) as raised:
+            write({"a": [made(1)]}, types="common")
+        assert raised.value.code == "unsupported_type"
+        assert str(raised.value.path).endswith(".y")
+
+
+def test_default_does_not_get_a_field_without_a_value() -> None:
+    with pytest.raises(cw.UnsupportedValue, match="has no value"):
+        cw.shrink([Unset(1)], default=str)
+
+
+def test_an_index_of_pandas_is_written_as_a_series_of_it() -> None:
+    pandas = pytest.importorskip("pandas")
+    for values in ([1.5, None], ["a", None], pandas.to_datetime(["2026-01-01", None], utc=True)):
+        index = pandas.Index(values)
+        series = pandas.Series(index)
+        assert gcf.dumps({"a": index}, types="common") == gcf.dumps({"a": series}, types="common")
+
+
+def test_the_error_of_an_array_names_the_type_of_its_items() -> None:
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(cw.UnsupportedValue, match=r"\$\.a: ndarray .* default=.* complex128"):
+        cw.shrink({"a": numpy.array([1j])})

@@ -461,9 +461,19 @@ pub(crate) fn class_message(object: &Bound<'_, PyAny>, options: &str) -> String 
     if let Some(call) = lazy(object) {
         return format!("{class} is not in memory: pass the result of its {call}()");
     }
+    if let Some(message) = unset_field(object) {
+        return message;
+    }
     let decode = if object.is_instance_of::<PyBytes>() { "decode it to a str, or " } else { "" };
     match options {
         "" => format!("{class} is not a JSON type"),
         _ => format!("{class} is not a JSON type; {decode}convert it with {options}"),
     }
+}
+
+/// The message for what `types="common"` writes in place of a field of a dataclass that has no value.
+fn unset_field(object: &Bound<'_, PyAny>) -> Option<String> {
+    let module = object.get_type().module().ok()?;
+    let is_ours = module == "compactwire._types";
+    is_ours.then(|| object.str().ok()?.extract().ok()).flatten()
 }
