@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ._core import Shrunk, shrink
+from ._texts import iterated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +68,8 @@ def shrink_messages(
     if isinstance(messages, str | bytes | bytearray | dict) or not hasattr(messages, "__iter__"):
         raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
     # A copy, because an iterator would be empty after the first text. `shrink` rejects a str.
-    names: Iterable[Any] = formats if isinstance(formats, str) else tuple(formats)
+    is_text = isinstance(formats, str)
+    names: Iterable[Any] = formats if is_text else tuple(iterated("formats", formats, "str"))
 
     def shorten(text: str) -> str:
         return shrink(
@@ -85,8 +89,10 @@ def shrink_messages(
 
 
 def _message(message: Any, shorten: Callable[[str], str]) -> Any:
-    if not isinstance(message, dict):
-        return message
+    return _with_texts(_shortened(message, shorten)) if isinstance(message, dict) else message
+
+
+def _shortened(message: dict[Any, Any], shorten: Callable[[str], str]) -> dict[Any, Any]:
     role, kind = message.get("role"), message.get("type")
     if role in ("tool", "function"):
         return _result(message, "content", shorten)
@@ -99,14 +105,30 @@ def _message(message: Any, shorten: Callable[[str], str]) -> Any:
     return message
 
 
+def _with_texts(message: dict[Any, Any]) -> dict[Any, Any]:
+    """The message with the text of each `Shrunk`, which no client of a model can send."""
+    for name in ("content", "output"):
+        content = message.get(name)
+        if isinstance(content, Shrunk):
+            message = _with(message, name, content.text)
+        elif isinstance(content, list):
+            message = _with(message, name, _parts(content, _text_part))
+    return message
+
+
+def _text_part(part: Any) -> Any:
+    text = _text_of(part)
+    return _with(part, "text", text.text) if isinstance(text, Shrunk) else part
+
+
 def _result(result: dict[Any, Any], member: str, shorten: Callable[[str], str]) -> dict[Any, Any]:
     """A tool result, whose member is a text or a list of parts."""
     content = result.get(member)
+    if isinstance(content, Shrunk):
+        return _with(result, member, content.text)
     # Errors stay as they are: they are short, and a program may search their text.
     if result.get("is_error"):
         return result
-    if isinstance(content, Shrunk):
-        return _with(result, member, content.text)
     if isinstance(content, str):
         return _with(result, member, shorten(content))
     return _with(result, member, each_part(content, _TEXT_PARTS[member], shorten))
@@ -116,7 +138,12 @@ def each_part(parts: Any, kind: str, shorten: Callable[[str], str]) -> Any:
     """The parts of a message; those of this type with their texts shortened."""
     if not isinstance(parts, list):
         return parts
-    done = [_part(part, kind, shorten) for part in parts]
+    return _parts(parts, partial(_part, kind=kind, shorten=shorten))
+
+
+def _parts(parts: list[Any], change: Callable[[Any], Any]) -> list[Any]:
+    """The list itself if no part is changed."""
+    done = [change(part) for part in parts]
     return parts if all(new is old for new, old in zip(done, parts, strict=True)) else done
 
 

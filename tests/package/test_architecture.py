@@ -69,7 +69,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_types": set(),
     "__init__": {"_chat", "_core", "_core.claims", "_format"}
     | {"cad", "claims", "errors", "gcf", "wire"},
-    "_chat": {"_core"},
+    "_chat": {"_core", "_texts"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_cad_bounds", "_core", "_texts", "errors"},
     "_cad_bounds": {"errors"},
@@ -137,7 +137,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_databases", "_texts", "errors"},
     "_databases": {"_texts", "errors"},
-    "_codecs": {"_core.graph", "_core.wire", "errors"},
+    "_codecs": {"_core.graph", "_core.wire", "_texts", "errors"},
     "analysis": {
         f"analysis.{name}"
         for name in (
@@ -172,7 +172,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "analysis.samples": {"_texts", "analysis.extra", "analysis.sources", "errors"},
     "analysis.sources": {"", "_csv", "_frames", "_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
-    "analysis.summary": {"errors"}
+    "analysis.summary": {"_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "rows")},
     "analysis.timing": set(),
     "analysis.tokens": {"_texts", "analysis.extra", "errors"},

@@ -197,3 +197,29 @@ def test_every_shrunk_text_expands_to_its_value(
     shrunk = cw.shrink(text, **options).text
     assert done == RESULTS[name](shrunk)
     assert shrunk == text or same(cw.expand(shrunk), json.loads(text))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "TEXT"},
+        {"role": "system", "content": "TEXT"},
+        {"role": "user", "content": [{"type": "text", "text": "TEXT"}]},
+        {"role": "user", "content": [{"type": "input_text", "text": "TEXT"}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": "TEXT", "is_error": True}]},
+        {"type": "function_call_output", "output": "TEXT", "caller": {"type": "program"}},
+    ],
+    ids=str,
+)
+def test_a_shrunk_in_any_message_becomes_its_text(message: dict[str, Any]) -> None:
+    shrunk = cw.shrink([{"id": n, "state": "open"} for n in range(20)])
+
+    def with_text(part: Any, text: object) -> Any:
+        if isinstance(part, dict):
+            return {name: with_text(one, text) for name, one in part.items()}
+        if isinstance(part, list):
+            return [with_text(one, text) for one in part]
+        return text if part == "TEXT" else part
+
+    (found,) = cw.shrink_messages([with_text(message, shrunk)])
+    assert found == with_text(message, shrunk.text)

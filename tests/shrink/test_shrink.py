@@ -269,3 +269,12 @@ def test_cells_of_punctuation_are_never_longer_for_a_tokenizer(encoding: str) ->
         assert count(shrunk.text) <= count(text), text
         found = json.loads(text) if shrunk.format == "text" else cw.expand(shrunk)
         assert same(found, json.loads(text))
+
+
+def test_a_shrunk_is_taken_where_its_text_is_meant() -> None:
+    shrunk = cw.shrink([{"id": n, "state": "open"} for n in range(20)])
+    assert cw.shrink(shrunk) == shrunk
+    assert cw.shrink(shrunk, formats=[]) == shrunk
+    assert cw.decode(cw.encode(shrunk)).result == shrunk.text
+    assert cw.expand(cw.shrink({"found": shrunk}))["found"] == shrunk.text
+    assert f"Tasks:\n{shrunk}" == f"Tasks:\n{shrunk.text}"

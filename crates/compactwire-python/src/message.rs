@@ -33,9 +33,9 @@ const ALL_FORMATS_EFFORT: usize = 10;
 ///
 /// Parameters
 /// ----------
-/// response : Response, str or Mapping
-///     The response. A str is used as its result. A mapping has either the fields of a response
-///     ("result", "model", ...) or the members of a verbose message ("response", "model",
+/// response : Response, str, Shrunk or Mapping
+///     The response. A str or `Shrunk` is used as its result. A mapping has either the fields of a
+///     response ("result", "model", ...) or the members of a verbose message ("response", "model",
 ///     "returncode", ...), and no others.
 /// format : str
 ///     "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the

@@ -3,6 +3,7 @@
 use super::args::{Passed, boolean, class_name, int64, natural, text, utf8};
 use super::errors::invalid_field;
 use super::record::{self, Names, Record, hash_of, returned_by_value};
+use super::shrink::Shrunk;
 use crate::make::{keys_of, make_dict, make_str, make_tuple};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
@@ -306,9 +307,12 @@ impl Response {
         })
     }
 
-    /// The response that is passed to `encode`: a `Response`, a str with its result, or a mapping with
-    /// the fields of a response or the members of a verbose message.
-    pub(super) fn from_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+    /// The response that is passed to `encode`: a `Response`, a str or `Shrunk` with its result, or a mapping
+    /// with the fields of a response or the members of a verbose message.
+    pub(super) fn from_argument<'py>(
+        object: &Bound<'py, PyAny>,
+        name: impl Display,
+    ) -> PyResult<Bound<'py, Self>> {
         if let Ok(response) = object.cast::<Self>() {
             return Ok(response.clone());
         }
@@ -317,6 +321,9 @@ impl Response {
             return Ok(py.get_type::<Self>().call1((object,))?.cast_into()?);
         }
         let Ok(mapping) = object.cast::<PyMapping>() else {
+        if let Ok(shrunk) = object.cast::<Shrunk>() {
+            return Ok(py.get_type::<Self>().call1((shrunk.str()?,))?.cast_into()?);
+        }
             let found = class_name(&object.get_type());
             let message = format!("expected a Response, str or mapping, not {found}; {FOR_VALUES}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));

@@ -122,6 +122,10 @@ impl Shrunk {
 
 impl Shrunk {
     fn numbers(&self) -> (&str, u64, u64, bool, &str) {
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self { text: self.text.clone_ref(py), ..*self }
+    }
+
         (self.format, self.tokens_before, self.tokens_after, self.exact, self.reason)
     }
 }
@@ -134,7 +138,8 @@ impl Shrunk {
 /// Parameters
 /// ----------
 /// value : str or object
-///     A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON.
+///     A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON. A
+///     `Shrunk` is returned as it is.
 /// formats : iterable of {"json", "gcf"}
 ///     The forms to choose from: JSON without white space, and GCF.
 /// tokenizer : str or callable
@@ -212,6 +217,9 @@ pub(super) fn shrink_object<'py>(
         return shrink_text(text, &options, &counter);
     }
     let default = converter(py, types, default)?;
+    if let Ok(shrunk) = value.cast::<Shrunk>() {
+        return Ok(shrunk.get().copy(py));
+    }
     let value = value_with(value, "$", default.as_ref(), max_depth)?;
     let shrunk = match &counter {
         Counter::Estimate => py

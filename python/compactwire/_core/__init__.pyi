@@ -159,7 +159,7 @@ def _restore_response(
     fields: tuple[Any, ...], format: str | None, version: _Layout | None
 ) -> Response: ...
 def encode(
-    response: Response | str | Mapping[str, object],
+    response: Response | Shrunk | str | Mapping[str, object],
     /,
     *,
     format: _FormatName | Format = "auto",
@@ -171,9 +171,9 @@ def encode(
 
     Parameters
     ----------
-    response : Response, str or Mapping
-        The response. A str is used as its result. A mapping has either the fields of a response
-        ("result", "model", ...) or the members of a verbose message ("response", "model",
+    response : Response, str, Shrunk or Mapping
+        The response. A str or `Shrunk` is used as its result. A mapping has either the fields of a
+        response ("result", "model", ...) or the members of a verbose message ("response", "model",
         "returncode", ...), and no others.
     format : str
         "verbose", "dsl", "binary", "base85", "zlib", "zstd" or "dictionary"; "auto" chooses by the
@@ -502,7 +502,7 @@ class Dictionary(_Frozen):
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 def encode_bytes(
-    response: Response | str | Mapping[str, object],
+    response: Response | Shrunk | str | Mapping[str, object],
     /,
     *,
     format: _FormatName | Format = "auto",
@@ -1205,7 +1205,8 @@ def shrink(
     Parameters
     ----------
     value : str or object
-        A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON.
+        A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON. A
+        `Shrunk` is returned as it is.
     formats : iterable of {"json", "gcf"}
         The forms to choose from: JSON without white space, and GCF.
     tokenizer : str or callable
