@@ -109,6 +109,9 @@ def preview(
     if not (abs(azimuth) <= MAX_REACH and abs(elevation) <= MAX_REACH):
         raise CompactWireError("azimuth and elevation: expected degrees from -1e9 to 1e9")
     if not isinstance(document, dict):
+        if not isinstance(document, str | bytes | bytearray | memoryview):
+            found = type(document).__name__
+            raise TypeError(f"document must be a dict, str or bytes, not {found}")
         document = _core.cad.loads(document)
     parts, notes = solids(document)
     data = _draw(parts, kind, width, height, azimuth, elevation)

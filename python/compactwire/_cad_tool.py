@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 
 from . import _core
-from ._texts import shown
+from ._texts import check_type, shown
 from .errors import CompactParseError, DocumentError, OptionError
 
 TYPE_CHECKING = False
@@ -99,6 +99,7 @@ def create_cad_compact(
     """
     if not isinstance(compact, str):
         raise TypeError(f"compact must be a str, not {type(compact).__name__}")
+    check_type("all_errors", all_errors, bool)
     if format not in ("json", "hybrid", "summary", "vcad"):
         message = f"format must be 'json', 'hybrid', 'summary' or 'vcad', not {shown(format)}"
         raise OptionError(message, option="format")

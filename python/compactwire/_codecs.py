@@ -10,6 +10,7 @@ from _thread import allocate_lock
 
 from ._core.graph import Payload, decode, encode
 from ._core.wire import decode_gcb, decode_json, encode_gcb, encode_json
+from ._texts import check_type, iterated
 from .errors import DuplicateCodec, GcfError, UnknownCodec
 
 TYPE_CHECKING = False
@@ -59,7 +60,11 @@ class GcfCodec:
         allow_unicode: bool = False,
         locations: bool = True,
     ) -> None:
+        check_type("name", name, str)
         self.name = name
+        check_type("dangling", dangling, str)
+        check_type("allow_unicode", allow_unicode, bool)
+        check_type("locations", locations, bool)
         self._dangling = dangling
         self._allow_unicode = allow_unicode
         self._locations = locations
@@ -75,6 +80,7 @@ class GcfCodec:
 
     def decode(self, data: str | bytes, /) -> Payload:
         """Decode a payload; raise `malformed_delta` for a delta."""
+        _check_data(data)
         decoded = decode(data)
         if not isinstance(decoded, Payload):
             message = f"malformed_delta: expected a payload, found {type(decoded).__name__}"
@@ -102,8 +108,10 @@ class GcbCodec:
     def __init__(
         self, name: str = "gcb", *, lossy: Iterable[str] = (), raw_float32: bool = False
     ) -> None:
+        check_type("name", name, str)
         self.name = name
-        self._lossy = frozenset(lossy)
+        self._lossy = frozenset(iterated("lossy", lossy, "str"))
+        check_type("raw_float32", raw_float32, bool)
         self._raw_float32 = raw_float32
 
     def encode(self, payload: Payload, /) -> bytes:
@@ -140,7 +148,11 @@ class JsonCodec:
         html_escape: bool = False,
         max_expansion: int = 256 << 20,
     ) -> None:
+        check_type("name", name, str)
         self.name = name
+        check_type("compact", compact, bool)
+        check_type("html_escape", html_escape, bool)
+        check_type("max_expansion", max_expansion, int)
         self._compact = compact
         self._html_escape = html_escape
         self._max_expansion = max_expansion
@@ -156,7 +168,13 @@ class JsonCodec:
 
     def decode(self, data: str | bytes, /) -> Payload:
         """Decode a payload with `wire.decode_json`."""
+        _check_data(data)
         return decode_json(data)
+
+
+def _check_data(data: object) -> None:
+    if not isinstance(data, str | bytes | bytearray | memoryview):
+        raise TypeError(f"data must be a str or bytes, not {type(data).__name__}")
 
 
 _codecs: dict[str, Codec] = {codec.name: codec for codec in (GcfCodec(), GcbCodec(), JsonCodec())}
@@ -185,7 +203,10 @@ def register(codec: Codec) -> None:
     if not isinstance(name, str) or not all(
         hasattr(codec, member) for member in ("description", "encode", "decode")
     ):
-        raise TypeError("expected a codec with name (a str), description, encode and decode")
+        found = type(codec).__name__
+        raise TypeError(
+            f"codec must have name (a str), description, encode and decode; {found} has not"
+        )
     with _lock:
         free = name not in _codecs
         if free:

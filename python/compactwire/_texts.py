@@ -9,6 +9,7 @@ from .errors import OptionError, UnsupportedValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -17,6 +18,19 @@ def check_type(name: str, value: object, expected: type) -> None:
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
         kind, found = expected.__name__, type(value).__name__
         raise TypeError(f"{name} must be {'an' if expected is int else 'a'} {kind}, not {found}")
+
+
+def iterated(name: str, value: Any, items: str) -> Iterator[Any]:
+    """The iterator of an iterable; raise `TypeError`, which names the argument, for no iterable."""
+    if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
+        raise TypeError(f"{name} must be an iterable of {items}, not {type(value).__name__}")
+    return iter(value)
+
+
+def check_callable(name: str, value: object) -> None:
+    """Raise `TypeError`, which names the argument, for an object that cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, not {type(value).__name__}")
 
 
 def check_positive(name: str, value: Any) -> None:
@@ -39,16 +53,16 @@ def real(name: str, value: Any) -> float:
         return float("inf") if number > 0 else float("-inf")
 
 
-def check_path(path: object) -> None:
+def check_path(path: object, name: str = "path") -> None:
     """Raise the errors of a path before a library raises others or takes an int as an open file."""
     if not isinstance(path, str | bytes | os.PathLike):
-        raise TypeError(f"path must be a str or path-like, not {type(path).__name__}")
+        raise TypeError(f"{name} must be a str or path-like, not {type(path).__name__}")
     try:
-        name = os.fsencode(path)
+        encoded = os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise OptionError(f"path: {surrogate(error)}", option="path") from None
-    if b"\0" in name:
-        raise OSError(f"path contains a NUL byte, at position {name.index(0)}")
+        raise OptionError(f"{name}: {surrogate(error)}", option=name) from None
+    if b"\0" in encoded:
+        raise OSError(f"{name} contains a NUL byte, at position {encoded.index(0)}")
 
 
 def check_texts(**fields: object) -> None:

@@ -61,7 +61,7 @@ def test_plot_refuses_other_tables() -> None:
         analysis.plot(frame[frame["bytes"] < 0])
     with pytest.raises(ValueError, match="no column 'reader'"):
         analysis.plot(frame.drop(columns="reader"))
-    with pytest.raises(TypeError, match="expected a DataFrame that compare"):
+    with pytest.raises(TypeError, match="frame must be a DataFrame that compare"):
         analysis.plot(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown baseline 'xml'"):
         analysis.plot(frame, against="xml")  # type: ignore[arg-type]

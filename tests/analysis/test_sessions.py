@@ -50,7 +50,7 @@ def test_messages_become_one_request_per_answer() -> None:
     ("conversation", "error", "message"),
     [
         ([], ValueError, "the conversation is empty"),
-        (["hello"], TypeError, "item 0 is a str, not a message"),
+        (["hello"], TypeError, r"conversation\[0\] must be a message or a request, not str"),
         ([{"text": "x"}], ValueError, "item 0 has the member 'text'"),
         (
             [{"role": "user", "content": "x"}, {"args": 1}],

@@ -133,7 +133,7 @@ def test_a_table_or_value_that_is_no_summary_is_an_error() -> None:
         analysis.report(analysis.measure([]))
     with pytest.raises(TypeError, match=r"that summarize\(\) returned, not int"):
         analysis.merge(no_tables)
-    with pytest.raises(TypeError, match="merge takes a list of tables"):
+    with pytest.raises(TypeError, match="tables must be a list of tables"):
         analysis.merge(analysis.merge([]))
 
 

@@ -158,7 +158,7 @@ def test_sources_may_be_paths_and_files(tmp_path: Path) -> None:
         gcf.iter_rows(tmp_path / "none.gcf")
     with pytest.raises(FileNotFoundError, match=r"none\.gcf"):
         gcf.load(tmp_path / "none.gcf")
-    with pytest.raises(TypeError, match="expected a path"):
+    with pytest.raises(TypeError, match="source must be a path"):
         gcf.iter_rows(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="str keys only, not int"):
         gcf.iter_rows(path, 5)  # type: ignore[arg-type]

@@ -221,7 +221,7 @@ FIELDS: dict[str, Callable[[Any], object]] = {
 def test_the_stated_length_of_fields_takes_no_memory(call: str) -> None:
     FIELDS[call](Long(["a", "b"]))
     for wrong, found in ((range(1 << 40), "int"), ("ab", "str"), ({"a", "b"}, "set"), ([1], "int")):
-        with pytest.raises(TypeError, match=f"fields must be .*, not {found}"):
+        with pytest.raises(TypeError, match=rf"fields(\[0\])? must be .*, not {found}"):
             FIELDS[call](wrong)
     with pytest.raises(gcf.GcfError, match="field 1: lone surrogate") as caught:
         FIELDS[call](["a", "\ud800"])
@@ -229,7 +229,7 @@ def test_the_stated_length_of_fields_takes_no_memory(call: str) -> None:
 
 
 def test_an_invalid_target_is_named() -> None:
-    with pytest.raises(TypeError, match="a callable, not int"):
+    with pytest.raises(TypeError, match="a function, not int"):
         gcf.StreamEncoder(1)  # type: ignore[arg-type]
 
 

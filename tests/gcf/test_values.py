@@ -369,7 +369,7 @@ def test_load_of_a_text_names_loads() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1, ["GCF"]])
 def test_loads_wrong_type_raises_type_error(wrong: object) -> None:
-    with pytest.raises(TypeError, match="expected str, bytes, bytearray or memoryview"):
+    with pytest.raises(TypeError, match="text must be str, bytes, bytearray or memoryview"):
         gcf.loads(wrong)  # type: ignore[arg-type]
 
 

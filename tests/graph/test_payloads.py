@@ -122,7 +122,7 @@ def test_reprs_are_readable() -> None:
 
 
 def test_an_invalid_field_value_is_refused() -> None:
-    with pytest.raises(TypeError, match="expected Symbol or dict, not int"):
+    with pytest.raises(TypeError, match=r"symbols\[0\] must be a Symbol or a dict, not int"):
         gcf.Payload(symbols=[1])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="score must be a float, not bool"):
         gcf.Symbol("a", "type", True)

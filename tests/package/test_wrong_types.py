@@ -4,19 +4,25 @@ An error that the value itself raises may reach the caller.
 
 Every public function, class and method is called with the samples below; then each of its
 parameters in turn gets each of the wrong values. A required parameter without a sample fails.
+
+The text of the error names the parameter. PyO3 alone adds the name in a note, which tracebacks show
+but `str(error)` does not.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import inspect
 import io
+import re
+import tempfile
 import types
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +33,7 @@ from compactwire import analysis, arrow, cad, claims, conformance, gcf, http, sa
 from tests.agents import needed
 from tests.columns.producer import Column
 from tests.package.calls import BASE, DELTA, NEW, NEXT, PART, PAYLOAD, SET, TEXT, VALUE
-from tests.strategies.claims import BUILD, ITEMS, SEED, chain
+from tests.strategies.claims import BUILD, ITEMS, SEED, build, chain
 
 MODULES = [cw, gcf, wire, cad, claims, arrow, analysis, conformance, http, savings, turns]
 ROWS = [{"a": 1, "b": "x"}]
@@ -86,8 +92,14 @@ def stream() -> gcf.StreamEncoder:
     return gcf.StreamEncoder(io.StringIO())
 
 
+@cache
+def receipts() -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        return chain(build(f"{folder}/bundle"), 1)
+
+
 def rows_measured() -> Any:
-    return analysis.measure(ROWS, formats=["gcf"], tokenizer=None)
+    return analysis.measure(Column(["text"]), formats=["dsl"], tokenizer=None)
 
 
 # Required parameters: by name, or by function and name.
@@ -181,13 +193,13 @@ SAMPLES: dict[str, Any] = {
     "seed SigningKey.from_hex": lambda: "01" * 32,
     "app": lambda: lambda scope, receive, send: None,
     "arguments": lambda: VALUE,
-    "attestation": lambda: claims.merkle_attestation(chain({}, 1), KEY, "v", BUILD),
+    "attestation": lambda: claims.merkle_attestation(receipts(), KEY, "v", BUILD),
     "base": lambda: BASE,
     "base_root": lambda: ROOT,
     "block": block,
     "bundle": lambda: "bundle",
     "bundle_dir": lambda: "bundle",
-    "chain": lambda: chain({}, 1),
+    "chain": receipts,
     "claim": lambda: "claim.json",
     "codec": wire.GcbCodec,
     "column": lambda: Column(["text"]),
@@ -246,7 +258,7 @@ SAMPLES: dict[str, Any] = {
     "payload": lambda: PAYLOAD,
     "peer_root": lambda: ROOT,
     "qualified_name": lambda: "a",
-    "receipt": lambda: chain({}, 1)[0],
+    "receipt": lambda: receipts()[0],
     "receipts": lambda: None,
     "respond": lambda: lambda request: "answer",
     "response": lambda: TEXT,
@@ -385,3 +397,100 @@ def test_a_value_of_a_wrong_type_is_an_error_of_ours(
             monkeypatch.chdir(folder)
             with suppress(*ours):
                 call(name, parameter, value)
+
+
+class Wrong:
+    """Objects of this class are of no type that a parameter expects."""
+
+
+# The items of these generators are checked when they are taken, and a store without leases looks at
+# no argument of theirs.
+UNCHECKED = {
+    *("compactwire.analysis.batches source", "compactwire.analysis.held_out source"),
+    *(
+        f"compactwire.turns.MemorySessionStore.{method} {parameter}"
+        for method in ("lease", "release")
+        for parameter in ("conversation", "holder")
+    ),
+}
+
+# These parameters take any object: the path of the error begins with the value itself.
+VALUES = {"value", "values", "obj", "rows", "doc", "document"}
+PATH = r"\$|^document"
+
+
+def is_checked(made: Any) -> bool:
+    """Whether it checks its arguments: dataclasses, named tuples and abstract classes do not."""
+    is_record = dataclasses.is_dataclass(made) or hasattr(made, "_field_defaults")
+    return not (is_record or inspect.isabstract(made) or made is cad.Preview)
+
+
+PARAMETERS = [
+    (name, one.name)
+    for name, get in SURFACE.items()
+    if is_checked(get()) and name not in FOREIGN
+    for one in inspect.signature(get()).parameters.values()
+    if not one.name.startswith("_") and one.kind is not one.VAR_KEYWORD
+]
+
+
+def error_of(*arguments: Any) -> str | None:
+    """The text of the error of a call with the samples, if there is one."""
+    try:
+        call(*arguments)
+    except (TypeError, cw.CompactWireError, OSError) as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_the_error_of_a_wrong_type_names_the_parameter(
+    name: str, parameter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = error_of(name)  # Some samples are not valid content.
+    named = rf"\b{parameter}\b" + (f"|{PATH}" if parameter in VALUES else "")
+    for value in (Wrong(), [Wrong()], 5):
+        message = error_of(name, parameter, value)
+        # An int is right for some, and a list for others; a `Wrong` for none.
+        assert message or not isinstance(value, Wrong) or f"{name} {parameter}" in UNCHECKED
+        assert message in (None, before) or re.search(named, message), (value, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cw.shrink([1], formats=5), "formats must be an iterable of str, not int"),
+        (lambda: cw.shrink([1], default=5), "default must be a function, not int"),
+        (lambda: cw.shrink([1], extensions=5), "extensions must be a bool, not int"),
+        (lambda: cw.encode("", dictionary=[]), "dictionary must be a Dictionary or None, not list"),
+        (lambda: cw.encode("", protocol="4"), "protocol must be an int or None, not str"),
+        (lambda: cw.decode(5), "wire must be str, bytes, bytearray or memoryview, not int"),
+        (
+            lambda: cw.Session().decode_request(5),
+            "frames must be an iterable of str or bytes, not int",
+        ),
+        (
+            lambda: cw.Session().decode_request(["RES|", 5]),
+            "frames[1] must be str, bytes, bytearray or memoryview, not int",
+        ),
+        (lambda: cw.Session().forget(("t_1",)), "each of *ids must be a str, not tuple"),
+        (lambda: turns.Turn(1, 5), "frames must be an iterable of str or bytes, not int"),
+        (lambda: gcf.Payload(symbols=5), "symbols must be an iterable of Symbol or dict, not int"),
+        (lambda: gcf.Payload(symbols=[5]), "symbols[0] must be a Symbol or a dict, not int"),
+        (lambda: gcf.KeyedSet(5, key="id"), "rows must be an iterable of dict, not int"),
+        (lambda: gcf.GraphStreamEncoder(5), "write must be a function, not int"),
+        (lambda: gcf.dumps([1], flatten="no"), "flatten must be a bool, not str"),
+        (lambda: gcf.encode(5), "payload must be a Payload, not int"),
+        (
+            lambda: analysis.compare([1], formats=5),
+            "formats must be an iterable of str or Candidate, not int",
+        ),
+    ],
+)  # fmt: skip
+def test_the_error_of_a_wrong_type_says_what_is_expected_and_what_was_found(
+    call: Any, message: str
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        call()
+    assert str(raised.value) == message

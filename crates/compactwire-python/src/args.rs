@@ -18,10 +18,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PySequence, PyString, PyType,
+    PyBool, PyByteArray, PyBytes, PyInt, PyIterator, PyMemoryView, PySequence, PyString, PyType,
 };
 use std::borrow::Cow;
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,8 +34,9 @@ pub(super) enum Input<'py> {
 }
 
 impl<'py> Input<'py> {
-    /// Takes `str`, `bytes`, `bytearray`, `memoryview` and any other buffer of bytes.
-    pub(super) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+    /// Takes `str`, `bytes`, `bytearray`, `memoryview` and any other buffer of bytes; `TypeError` names the
+    /// argument.
+    pub(super) fn new(object: &Bound<'py, PyAny>, name: impl Display) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
             Ok(Self::Str(text.clone()))
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
@@ -43,23 +45,22 @@ impl<'py> Input<'py> {
             ensure_memory(bytes.len())?;
             Ok(Self::Copy(bytes.to_vec()))
         } else if object.is_instance_of::<PyMemoryView>() {
-            let view = PyBuffer::<u8>::get(object).map_err(|error| not_of_bytes(object, error))?;
+            let view =
+                PyBuffer::<u8>::get(object).map_err(|error| not_of_bytes(object, name, error))?;
             ensure_memory(view.len_bytes())?;
             Ok(Self::Copy(view.to_vec(object.py())?))
         } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
             ensure_memory(buffer.len_bytes())?;
             Ok(Self::Copy(buffer.to_vec(object.py())?))
         } else {
-            let found = class_name(&object.get_type());
-            let message = format!("expected str, bytes, bytearray or memoryview, not {found}");
-            Err(PyTypeError::new_err(message))
+            Err(wrong_type(object, name, "str, bytes, bytearray or memoryview"))
         }
     }
 
     /// Takes text or bytes; `None` for other objects, which the caller handles differently.
-    pub(super) fn if_text(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+    pub(super) fn if_text(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Self>> {
         let is_text = object.is_instance_of::<PyString>() || Self::is_bytes(object);
-        is_text.then(|| Self::new(object)).transpose()
+        is_text.then(|| Self::new(object, name)).transpose()
     }
 
     /// Whether an object holds bytes.
@@ -130,10 +131,13 @@ impl<'py> Input<'py> {
         }
     }
 
-    /// The bytes; a `str` is a `TypeError` that says to encode it first.
-    pub(super) fn bytes(&self) -> PyResult<&[u8]> {
+    /// The bytes; a `str` is a `TypeError` that names the argument and says to encode it first.
+    pub(super) fn bytes(&self, name: &str) -> PyResult<&[u8]> {
         match self {
-            Self::Str(_) => Err(PyTypeError::new_err("expected bytes, not str (encode it first)")),
+            Self::Str(_) => {
+                let message = format!("{name} must be bytes, not str (encode it first)");
+                Err(PyTypeError::new_err(message))
+            }
             Self::Bytes(bytes) => Ok(bytes.as_bytes()),
             Self::Copy(bytes) => Ok(bytes),
         }
@@ -152,11 +156,11 @@ impl<'py> Input<'py> {
 /// The error for a memoryview that is not of bytes: unlike PyO3's, it describes the items. A released
 /// view cannot be asked for them, and keeps its own error.
 #[cold]
-fn not_of_bytes(view: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+fn not_of_bytes(view: &Bound<'_, PyAny>, name: impl Display, error: PyErr) -> PyErr {
     let fact = |name| view.getattr(name).and_then(|fact| fact.str());
     match (fact("format"), fact("ndim")) {
         (Ok(format), Ok(dimensions)) => PyTypeError::new_err(format!(
-            "expected a memoryview of bytes, not of items of format {format} in {dimensions} \
+            "{name} must be a memoryview of bytes, not of items of format {format} in {dimensions} \
              dimensions; pass bytes(view)"
         )),
         _ => error,
@@ -240,7 +244,7 @@ pub(super) fn read_file<'py>(
     }
     if Input::is_bytes(file) {
         let message =
-            format!("expected a path or an open file, not bytes; use `{reader}` for content");
+            format!("file must be a path or an open file, not bytes; use `{reader}` for content");
         return Err(PyTypeError::new_err(message));
     }
     let content = PathFile::read_all(file.py(), &path_of(file, "file")?).map_err(|error| {
@@ -267,15 +271,21 @@ pub(super) fn path_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf
         if let Some(error) = surrogate_in(object, name, &error) {
             return error;
         }
-        let found = class_name(&object.get_type());
-        let message = format!("expected a path (str or os.PathLike) or an open file, not {found}");
-        PyTypeError::new_err(message)
+        wrong_type(object, name, "a path (str or os.PathLike) or an open file")
     })
 }
 
 /// A path, for `#[pyo3(from_py_with = path)]`; `OptionError` for a lone surrogate.
 pub(super) fn path(value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    value.extract().map_err(|error| surrogate_in(value, "path", &error).unwrap_or(error))
+    value.extract().map_err(|error| {
+        surrogate_in(value, "path", &error).unwrap_or_else(|| {
+            if lacks_method(value, "__fspath__") {
+                wrong_type(value, "path", "a path (str or os.PathLike)")
+            } else {
+                error
+            }
+        })
+    })
 }
 
 /// The `OptionError` for the argument `name` if Python could not encode it.
@@ -299,16 +309,40 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
-/// The items of an iterable. Signal handlers run at the first one, and again after every [`ITEMS_PER_CHECK`]: an
+/// The items of an iterable; `TypeError` names the argument and what its items are. Signal handlers run at the first one, and again after every [`ITEMS_PER_CHECK`]: an
 /// iterator that is not Python code, which can be endless, runs none.
 pub(super) fn each<'py>(
     value: &Bound<'py, PyAny>,
+    name: &str,
+    items: &str,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = value.py();
-    let items = (0_u64..).zip(value.try_iter()?);
+    let items = (0_u64..).zip(iterator(value, name, || format!("an iterable of {items}"))?);
     Ok(items.map(move |(at, item)| {
         if at.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals().and(item) } else { item }
     }))
+}
+
+/// The iterator of an iterable; `TypeError` names the argument and what was expected.
+pub(super) fn iterator<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    expected: impl FnOnce() -> String,
+) -> PyResult<Bound<'py, PyIterator>> {
+    value.try_iter().map_err(|error| {
+        if lacks_method(value, "__iter__") && lacks_method(value, "__getitem__") {
+            wrong_type(value, name, &expected())
+        } else {
+            error
+        }
+    })
+}
+
+/// Whether an object's class has no such method: then the object is of a wrong type. Otherwise an error may be
+/// one that the method raised.
+#[cold]
+pub(super) fn lacks_method(value: &Bound<'_, PyAny>, name: &str) -> bool {
+    matches!(value.get_type().hasattr(name), Ok(false))
 }
 
 /// More than the values of most rows, because a check costs as much as the conversion of a value.
@@ -329,10 +363,10 @@ pub(super) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         return Err(wrong_type(value, "fields", "a sequence of str"));
     }
     let mut names = Vec::new();
-    for name in each(value)? {
+    for name in each(value, "fields", "str")? {
         let name = name?;
-        let name = text(&name, "a name in fields")?;
         let at = names.len();
+        let name = text(&name, format_args!("fields[{at}]"))?;
         let utf8 = utf8_or(name, |message| surrogate_in_gcf(&format!("field {at}: {message}")))?;
         ensure_memory(utf8.len())?;
         push(&mut names, utf8.to_owned())?;
@@ -403,15 +437,15 @@ fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
 
 const NOT_UTF8: &str = "the text cannot be encoded as UTF-8";
 
-/// A number, for `#[pyo3(from_py_with = args::real)]`. One beyond the range of doubles becomes infinity,
+/// `min_saving=`, for `#[pyo3(from_py_with = args::min_saving)]`. A number beyond the range of doubles becomes infinity,
 /// so that the caller's range check rejects it with an error that names the option and its range.
-pub(super) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    Ok(double(value)?.unwrap_or(f64::INFINITY))
+pub(super) fn min_saving(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    Ok(double(value, "min_saving")?.unwrap_or(f64::INFINITY))
 }
 
-/// A number as a double; `None` for an int or a fraction beyond their range. The signaling NaN of `Decimal`,
+/// A number as a double; `TypeError` names the field; `None` for an int or a fraction beyond their range. The signaling NaN of `Decimal`,
 /// which Python does not convert, is a NaN.
-pub(super) fn double(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+pub(super) fn double(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Option<f64>> {
     let py = value.py();
     match value.extract::<f64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(None),
@@ -421,6 +455,9 @@ pub(super) fn double(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
             } else {
                 Err(error)
             }
+        }
+        Err(_) if lacks_method(value, "__float__") && lacks_method(value, "__index__") => {
+            Err(wrong_type(value, field, "a float"))
         }
         number => number.map(Some),
     }
@@ -434,7 +471,7 @@ fn is_signaling_nan(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// The name of a choice. A text with a lone surrogate becomes a name that no choice has, so that the caller
 /// rejects it with an error that lists the choices.
-pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>, option: &str) -> PyResult<&'a str> {
+pub(super) fn word<'a>(value: &'a Bound<'_, PyAny>, option: impl Display) -> PyResult<&'a str> {
     Ok(utf8_if_whole(text(value, option)?)?.unwrap_or("\u{fffd}"))
 }
 
@@ -474,14 +511,13 @@ words_if_any! { dialect target }
 /// `#[pyo3(from_py_with = args::written::tool)]`: PyO3 does not pass the name to a conversion, and the
 /// `UnsupportedValue` for a lone surrogate contains it.
 pub(super) mod written {
-    use super::{PyAnyMethods, enough_for, utf8};
-    use pyo3::types::PyString;
-    use pyo3::{Bound, PyAny, PyResult};
+    use super::{enough_for, text as text_of, utf8};
+    use pyo3::prelude::*;
 
     macro_rules! arguments {
         ($($name:ident),*) => { $(
             pub(crate) fn $name<'a, T: From<&'a str>>(value: &'a Bound<'_, PyAny>) -> PyResult<T> {
-                Ok(enough_for(utf8(value.cast::<PyString>()?, stringify!($name))?)?.into())
+                Ok(enough_for(utf8(text_of(value, stringify!($name))?, stringify!($name))?)?.into())
             }
         )* };
     }
@@ -495,7 +531,7 @@ pub(super) mod written {
                 if value.is_none() {
                     return Ok(None);
                 }
-                Ok(Some(enough_for(utf8(value.cast::<PyString>()?, stringify!($name))?)?.into()))
+                Ok(Some(enough_for(utf8(text_of(value, stringify!($name))?, stringify!($name))?)?.into()))
             }
         )* };
     }
@@ -506,7 +542,8 @@ pub(super) mod written {
 
     /// `name=` of a dictionary.
     pub(crate) mod optional {
-        use super::{Bound, PyAny, PyAnyMethods, PyResult, PyString, enough_for, utf8};
+        use super::{enough_for, text_of, utf8};
+        use pyo3::prelude::*;
         optional_arguments!(name);
     }
 }
@@ -553,9 +590,14 @@ pub(super) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u6
 /// Text of a field; `TypeError` names the field.
 pub(super) fn text<'a, 'py>(
     value: &'a Bound<'py, PyAny>,
-    field: &str,
+    field: impl Display,
 ) -> PyResult<&'a Bound<'py, PyString>> {
     value.cast::<PyString>().map_err(|_| wrong_type(value, field, "a str"))
+}
+
+/// Checks that an argument is a function; `TypeError` names the argument.
+pub(super) fn check_callable(value: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    if value.is_callable() { Ok(()) } else { Err(wrong_type(value, name, "a function")) }
 }
 
 /// A truth value of a field; `TypeError` names the field.
@@ -603,7 +645,7 @@ fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
 }
 
 #[cold]
-pub(super) fn wrong_type(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
+pub(super) fn wrong_type(value: &Bound<'_, PyAny>, field: impl Display, expected: &str) -> PyErr {
     let found = class_name(&value.get_type());
     PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
 }

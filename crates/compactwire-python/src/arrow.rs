@@ -9,6 +9,7 @@ use crate::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
 use crate::make::make_str;
 use crate::message::{DEFAULT_MAX_SIZE, encode_options};
+use crate::named;
 use compactwire::arrow::{
     self as core, CadWrite, FFI_ArrowArray, FFI_ArrowArrayStream, FFI_ArrowSchema, Field, OnError,
     Output, RowOptions,
@@ -492,9 +493,9 @@ fn call(
 fn encode<'py>(
     column: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::words::format)] format: &str,
-    protocol: Option<&Bound<'py, PyInt>>,
+    #[pyo3(from_py_with = named::protocol)] protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
-    dictionary: Option<&Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<&Bound<'py, Dictionary>>,
     #[pyo3(from_py_with = args::words::output)] output: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
@@ -556,9 +557,9 @@ fn decode<'py>(
     fields: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
-    dictionary: Option<Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
-    fallback: bool,
+    #[pyo3(from_py_with = named::fallback)] fallback: bool,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'py, PyAny>>,
 ) -> Result<Column> {
@@ -650,7 +651,7 @@ fn detect(
 fn inspect<'py>(
     column: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
-    dictionary: Option<Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'py, PyAny>>,
@@ -726,8 +727,8 @@ fn count_tokens(
 ))]
 fn gcf_from_json(
     column: &Bound<'_, PyAny>,
-    flatten: bool,
-    constant_columns: bool,
+    #[pyo3(from_py_with = named::flatten)] flatten: bool,
+    #[pyo3(from_py_with = named::constant_columns)] constant_columns: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
@@ -774,7 +775,7 @@ fn gcf_from_json(
 ))]
 fn gcf_to_json(
     column: &Bound<'_, PyAny>,
-    extensions: bool,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
@@ -823,14 +824,14 @@ fn gcf_to_json(
 fn gcf_loads(
     text: &Bound<'_, PyAny>,
     schema: Option<&Bound<'_, PyAny>>,
-    extensions: bool,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Column> {
     let options = gcf::DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let field = schema.map(field).transpose()?;
     let py = text.py();
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let loads = || core::gcf_loads(text, field.as_ref(), options);
     Ok(Column(py.detach(|| attached(loads))??))
@@ -936,8 +937,8 @@ fn cad_from_compact(
 fn cad_to_compact(
     column: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
-    names: bool,
-    lossy: bool,
+    #[pyo3(from_py_with = named::names)] names: bool,
+    #[pyo3(from_py_with = named::lossy)] lossy: bool,
     #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,

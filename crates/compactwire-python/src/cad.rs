@@ -7,6 +7,7 @@ use super::detached;
 use super::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_bytes, make_list, make_str};
+use crate::named;
 use crate::value::collector::CollectorPause;
 use crate::value::document::DocumentReading;
 use crate::value::objects::Objects;
@@ -65,7 +66,7 @@ fn dialect(name: &str, auto: bool) -> PyResult<Dialect> {
 /// A document from a dict or JSON text, and whether content that the model does not define was dropped.
 fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'static>, bool)> {
     let py = doc.py();
-    let read = if let Some(text) = Input::if_text(doc)? {
+    let read = if let Some(text) = Input::if_text(doc, "doc")? {
         let text = text.json_text()?;
         ensure_memory(json::memory_of(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))?
@@ -81,7 +82,7 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
 /// A document from any JSON object, including the parts that the model does not define.
 fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
     let py = doc.py();
-    let read = if let Some(text) = Input::if_text(doc)? {
+    let read = if let Some(text) = Input::if_text(doc, "doc")? {
         let text = text.json_text()?;
         ensure_memory(json::memory_of(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_text_kept(text))?
@@ -168,7 +169,7 @@ fn from_compact<'py>(
 ) -> Result<Bound<'py, PyAny>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
-    let data = Input::new(src)?;
+    let data = Input::new(src, "src")?;
     let bytes = data.bytes_or_utf8()?;
     ensure_memory(document_memory(&bytes))?;
     let document = detached(py, bytes.len(), || core::read_bytes(&bytes, dialect))??;
@@ -223,7 +224,7 @@ impl FromPyObject<'_, '_> for Lossy {
             return Err(wrong());
         }
         let mut losses = Losses::default();
-        for code in each(&value)? {
+        for code in each(&value, "lossy", "str")? {
             let code = code?;
             if !code.is_instance_of::<PyString>() {
                 return Err(wrong());
@@ -299,7 +300,7 @@ fn to_compact<'py>(
     doc: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::words_if_any::dialect)] dialect: Option<&str>,
     #[pyo3(from_py_with = args::words_if_any::target)] target: Option<&str>,
-    names: bool,
+    #[pyo3(from_py_with = named::names)] names: bool,
     lossy: Lossy,
     #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
 ) -> Result<Bound<'py, PyString>> {
@@ -413,7 +414,10 @@ fn losses(
 ///     The document does not conform to the model; `path` says where.
 #[pyfunction]
 #[pyo3(signature = (doc, /, *, lossy = false))]
-fn canonical<'py>(doc: &Bound<'py, PyAny>, lossy: bool) -> PyResult<Bound<'py, PyAny>> {
+fn canonical<'py>(
+    doc: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = named::lossy)] lossy: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     Ok(dict(doc.py(), &read_document(doc, lossy)?.0)?)
 }
 
@@ -447,7 +451,7 @@ fn check<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let py = src.py();
     let dialect = self::dialect(dialect, true)?;
-    let data = Input::new(src)?;
+    let data = Input::new(src, "src")?;
     let bytes = data.bytes_or_utf8()?;
     ensure_memory(document_memory(&bytes))?;
     let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit))?;
@@ -514,7 +518,7 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 #[pyo3(signature = (obj, /))]
 fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = obj.py();
-    let read = if let Some(text) = Input::if_text(obj)? {
+    let read = if let Some(text) = Input::if_text(obj, "obj")? {
         let text = text.json_text()?;
         ensure_memory(json::memory_of(text.as_bytes()) + document_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_hybrid_text(text))?
@@ -579,8 +583,8 @@ fn from_binary<'py>(
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let py = data.py();
-    let data = Input::new(data)?;
-    let bytes = data.bytes()?;
+    let data = Input::new(data, "data")?;
+    let bytes = data.bytes("data")?;
     let document = detached(py, bytes.len(), || core::read_binary_within(bytes, max_expansion))??;
     dict(py, &document)
 }
@@ -622,12 +626,12 @@ fn from_binary<'py>(
 #[pyo3(signature = (src, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
 fn loads<'py>(
     src: &Bound<'py, PyAny>,
-    repair: bool,
+    #[pyo3(from_py_with = named::repair)] repair: bool,
     #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
-    let data = Input::new(src)?;
+    let data = Input::new(src, "src")?;
     read_content(src.py(), &data.bytes_or_utf8()?, options)
 }
 
@@ -662,13 +666,13 @@ fn loads<'py>(
 #[pyo3(signature = (file, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
 fn load<'py>(
     file: &Bound<'py, PyAny>,
-    repair: bool,
+    #[pyo3(from_py_with = named::repair)] repair: bool,
     #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
     let content = read_file(file, "loads", |content| core::load_with(content, options).1.is_ok())?;
-    read_content(file.py(), &Input::new(&content)?.bytes_or_utf8()?, options)
+    read_content(file.py(), &Input::new(&content, "file.read()")?.bytes_or_utf8()?, options)
 }
 
 fn load_options(repair: bool, unknown: &str, max_expansion: usize) -> PyResult<LoadOptions> {

@@ -5,6 +5,7 @@ use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{built, detached, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_str};
+use crate::named;
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
@@ -34,8 +35,8 @@ use std::sync::Mutex;
 #[pyfunction]
 #[pyo3(signature = (old, new, /))]
 pub(super) fn encode_delta<'py>(
-    old: &Bound<'py, PyString>,
-    new: &Bound<'py, PyString>,
+    #[pyo3(from_py_with = named::old)] old: &Bound<'py, PyString>,
+    #[pyo3(from_py_with = named::new)] new: &Bound<'py, PyString>,
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let (old, new) = (utf8(old, "old")?, utf8(new, "new")?);
@@ -73,14 +74,14 @@ pub(super) fn encode_delta<'py>(
 #[pyfunction]
 #[pyo3(signature = (old, delta, /, *, replace = "overwrite", max_size = 67_108_864))]
 pub(super) fn apply_delta<'py>(
-    old: &Bound<'py, PyString>,
+    #[pyo3(from_py_with = named::old)] old: &Bound<'py, PyString>,
     delta: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::words::replace)] replace: &str,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = old.py();
     let old = args::utf8_or(old, |_| invalid_format(py, "the old text has a lone surrogate"))?;
-    let data = args::Input::new(delta)?;
+    let data = args::Input::new(delta, "delta")?;
     let delta = data.text(py)?;
     let options = options(replace, max_size)?;
     ensure_memory(old.len() + delta.len())?;
@@ -117,7 +118,7 @@ impl DeltaStream {
     #[pyo3(signature = (content = None, /, *, replace = "overwrite", max_size = DEFAULT_MAX_SIZE))]
     #[pyo3(text_signature = "(content='', /, *, replace='overwrite', max_size=67108864)")]
     fn new(
-        content: Option<&Bound<'_, PyString>>,
+        #[pyo3(from_py_with = named::content)] content: Option<&Bound<'_, PyString>>,
         #[pyo3(from_py_with = args::words::replace)] replace: &str,
         #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     ) -> PyResult<Self> {
@@ -134,7 +135,10 @@ impl DeltaStream {
     /// EncodeError
     ///     The text has a lone surrogate.
     #[pyo3(signature = (content, /))]
-    fn push<'py>(&self, content: &Bound<'py, PyString>) -> Result<Bound<'py, PyString>> {
+    fn push<'py>(
+        &self,
+        #[pyo3(from_py_with = named::content)] content: &Bound<'py, PyString>,
+    ) -> Result<Bound<'py, PyString>> {
         let py = content.py();
         let content = utf8(content, "content")?;
         self.ensure_memory(py, content.len())?;
@@ -153,7 +157,7 @@ impl DeltaStream {
     #[pyo3(signature = (delta, /))]
     fn apply<'py>(&self, delta: &Bound<'py, PyAny>) -> Result<Bound<'py, PyString>> {
         let py = delta.py();
-        let data = args::Input::new(delta)?;
+        let data = args::Input::new(delta, "delta")?;
         let delta = data.text(py)?;
         self.ensure_memory(py, delta.len())?;
         let content = locked_long(py, &self.core, delta.len(), |core| {

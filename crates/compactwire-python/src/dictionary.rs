@@ -68,8 +68,8 @@ impl Dictionary {
             );
         }
         let mut taken = Vec::new();
-        for item in each(samples)? {
-            push(&mut taken, sample(&item?)?)?;
+        for (at, item) in each(samples, "samples", "str or Response")?.enumerate() {
+            push(&mut taken, sample(&item?, at)?)?;
         }
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let description = Description {
@@ -117,7 +117,7 @@ impl Dictionary {
     ) -> Result<Self> {
         // A text is always a path: a dictionary file is not UTF-8.
         let content = read_file(file, "from_bytes", |_| false)?;
-        Self::parse(Input::new(&content)?.bytes()?, name)
+        Self::parse(Input::new(&content, "file.read()")?.bytes("file.read()")?, name)
     }
 
     /// Read a dictionary from the bytes of a file; otherwise like `load`.
@@ -132,7 +132,7 @@ impl Dictionary {
         data: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = args::written::optional::name)] name: Option<String>,
     ) -> Result<Self> {
-        Self::parse(Input::new(data)?.bytes()?, name)
+        Self::parse(Input::new(data, "data")?.bytes("data")?, name)
     }
 
     /// Write the dictionary as a file of version 2.
@@ -275,18 +275,18 @@ impl Dictionary {
 const _: () = assert!(DEFAULT_SIZE == 112_640);
 
 /// The bytes of a sample: a string becomes the response with that result, bytes stay as they are.
-fn sample(item: &Bound<'_, PyAny>) -> Result<Vec<u8>> {
+fn sample(item: &Bound<'_, PyAny>, at: usize) -> Result<Vec<u8>> {
     let py = item.py();
     if let Ok(bytes) = item.cast::<PyBytes>() {
         ensure_memory(bytes.as_bytes().len())?;
         return Ok(bytes.as_bytes().to_vec());
     }
-    let sample = match item.cast::<PyString>() {
-        Ok(text) => {
-            let text = args::enough_for(args::utf8(text, "samples")?)?;
-            compact::sample(&compact::Response::new(text))
-        }
-        Err(_) => compact::sample(&Response::from_argument(item)?.get().borrow(py)?),
+    let sample = if let Ok(text) = item.cast::<PyString>() {
+        let text = args::enough_for(args::utf8(text, "samples")?)?;
+        compact::sample(&compact::Response::new(text))
+    } else {
+        let name = format_args!("samples[{at}]");
+        compact::sample(&Response::from_argument(item, name)?.get().borrow(py)?)
     };
     Ok(sample?)
 }
@@ -301,12 +301,10 @@ impl<'py> Given<'py> {
     ) -> PyResult<Self> {
         let mut given: Vec<_> = dictionary.into_iter().collect();
         if let Some(dictionaries) = dictionaries {
-            if !dictionaries.hasattr("__iter__")? && !dictionaries.hasattr("__getitem__")? {
-                return Err(wrong_type(dictionaries, "dictionaries", "an iterable of Dictionary"));
-            }
-            for item in each(dictionaries)? {
+            for (at, item) in each(dictionaries, "dictionaries", "Dictionary")?.enumerate() {
                 let item = item?.cast_into::<Dictionary>().map_err(|error| {
-                    wrong_type(&error.into_inner(), "an item of dictionaries", "a Dictionary")
+                    let name = format_args!("dictionaries[{at}]");
+                    wrong_type(&error.into_inner(), name, "a Dictionary")
                 })?;
                 given.push(item);
             }

@@ -7,6 +7,7 @@ use super::errors::Result;
 use super::make::Str;
 use super::message::{DEFAULT_MAX_SIZE, open};
 use super::response::{Response, format_member, layout_version};
+use crate::named;
 use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format};
 use pyo3::prelude::*;
 
@@ -70,11 +71,11 @@ impl Inspection {
 pub(super) fn inspect<'py>(
     wire: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
-    dictionary: Option<Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<Inspection> {
     let py = wire.py();
-    let data = Input::new(wire)?;
+    let data = Input::new(wire, "wire")?;
     let wire = data.wire(py)?;
     let opened = open(py, wire, max_size, dictionary, dictionaries)?;
     let bytes = compact::expected_size(wire);

@@ -30,6 +30,7 @@ mod inspect;
 mod interrupt;
 mod make;
 mod message;
+mod named;
 mod record;
 mod request;
 mod response;

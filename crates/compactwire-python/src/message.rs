@@ -6,6 +6,7 @@ use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
 use crate::make::{ascii_str, make_bytes, make_str};
+use crate::named;
 use compactwire::compact::{
     self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol, Wire,
 };
@@ -77,9 +78,9 @@ const ALL_FORMATS_EFFORT: usize = 10;
 pub(super) fn encode<'py>(
     response: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::words::format)] format: &str,
-    protocol: Option<&Bound<'py, PyInt>>,
+    #[pyo3(from_py_with = named::protocol)] protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
-    dictionary: Option<&Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<&Bound<'py, Dictionary>>,
 ) -> Result<Bound<'py, PyString>> {
     let options = (format, protocol, msgpack_version, dictionary);
     let wire = encode_with(response, options, compact::encode)?;
@@ -115,9 +116,9 @@ pub(super) fn encode<'py>(
 pub(super) fn encode_bytes<'py>(
     response: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::words::format)] format: &str,
-    protocol: Option<&Bound<'py, PyInt>>,
+    #[pyo3(from_py_with = named::protocol)] protocol: Option<&Bound<'py, PyInt>>,
     msgpack_version: Option<&Bound<'py, PyAny>>,
-    dictionary: Option<&Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<&Bound<'py, Dictionary>>,
 ) -> Result<Bound<'py, PyBytes>> {
     let options = (format, protocol, msgpack_version, dictionary);
     let wire = encode_with(response, options, compact::encode_bytes)?;
@@ -141,7 +142,7 @@ fn encode_with<'py, T: Send>(
     let py = response.py();
     let layout = msgpack_version.map(args::layout).transpose()?;
     let options = EncodeOptions { layout, ..encode_options(format, protocol, dictionary)? };
-    let response = Response::from_argument(response)?;
+    let response = Response::from_argument(response, "response")?;
     let response = response.get().borrow(py)?;
     let effort = match options.format {
         Choice::Smallest => ALL_FORMATS_EFFORT,
@@ -225,12 +226,12 @@ pub(super) fn open<'w, 'py>(
 pub(super) fn decode<'py>(
     wire: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
-    dictionary: Option<Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
-    fallback: bool,
+    #[pyo3(from_py_with = named::fallback)] fallback: bool,
 ) -> Result<Response> {
     let py = wire.py();
-    let data = Input::new(wire)?;
+    let data = Input::new(wire, "wire")?;
     let wire = data.wire(py)?;
     let given = Given::new(dictionary, dictionaries)?;
     let options = DecodeOptions { max_size, dictionaries: &given.named() };
@@ -274,7 +275,7 @@ pub(super) fn decode<'py>(
 #[pyo3(signature = (wire, /))]
 pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
     let py = wire.py();
-    let data = Input::new(wire)?;
+    let data = Input::new(wire, "wire")?;
     let kind = compact::detect(data.wire(py)?)?;
     Ok(format_member(py, kind.name())?)
 }
@@ -301,8 +302,8 @@ pub(super) fn detect(wire: &Bound<'_, PyAny>) -> Result<Py<PyAny>> {
 #[pyo3(signature = (data, /))]
 pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
     let py = data.py();
-    let data = Input::new(data)?;
-    let bytes = data.bytes()?;
+    let data = Input::new(data, "data")?;
+    let bytes = data.bytes("data")?;
     let weight = bytes.len() / BASE85_SPEEDUP;
     ascii_str(py, base85::encoded_len(bytes.len()), |text| {
         detached(py, weight, || base85::encode_into(bytes, text))
@@ -332,7 +333,7 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 #[pyo3(signature = (text, /))]
 pub(super) fn decode_base85<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
     let py = text.py();
-    let data = Input::new(text)?;
+    let data = Input::new(text, "text")?;
     let text = data.text(py)?;
     let weight = text.len() / BASE85_SPEEDUP;
     Ok(PyBytes::new_with(py, base85::decoded_len(text.len()), |data| {

@@ -214,7 +214,7 @@ pub(super) fn chat<'py>(
     // Checked as the context grows, not for each message: a check for a long context takes longer than
     // writing a message.
     let mut meter = Meter::new(1);
-    for (at, message) in each(messages)?.enumerate() {
+    for (at, message) in each(messages, "messages", "dict")?.enumerate() {
         let (message, field) = (message?, format!("messages[{at}]"));
         let value = read(&message, &field)?;
         if !matches!(value, Value::Object(_)) {

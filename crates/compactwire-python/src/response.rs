@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 use std::borrow::Cow;
+use std::fmt::Display;
 
 /// The response of a language model or of a tool.
 ///
@@ -320,12 +321,13 @@ impl Response {
         if object.is_instance_of::<PyString>() {
             return Ok(py.get_type::<Self>().call1((object,))?.cast_into()?);
         }
-        let Ok(mapping) = object.cast::<PyMapping>() else {
         if let Ok(shrunk) = object.cast::<Shrunk>() {
             return Ok(py.get_type::<Self>().call1((shrunk.str()?,))?.cast_into()?);
         }
+        let Ok(mapping) = object.cast::<PyMapping>() else {
             let found = class_name(&object.get_type());
-            let message = format!("expected a Response, str or mapping, not {found}; {FOR_VALUES}");
+            let message =
+                format!("{name} must be a Response, str or mapping, not {found}; {FOR_VALUES}");
             return Err(pyo3::exceptions::PyTypeError::new_err(message));
         };
         let fields = make_dict(py)?;

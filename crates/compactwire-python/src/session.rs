@@ -10,6 +10,7 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
+use crate::named;
 use compactwire::excerpt::excerpt;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
@@ -48,7 +49,10 @@ pub(super) struct Session {
 impl Session {
     #[new]
     #[pyo3(signature = (*, max_size = 67_108_864, checked = true))]
-    fn new(#[pyo3(from_py_with = sizes::max_size)] max_size: usize, checked: bool) -> Self {
+    fn new(
+        #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
+        #[pyo3(from_py_with = named::checked)] checked: bool,
+    ) -> Self {
         let limits = Limits { max_size };
         Self { core: Mutex::new(session::Session::new(limits)), checked }
     }
@@ -116,7 +120,7 @@ impl Session {
         context: Option<&Bound<'py, PyAny>>,
         messages: Option<&Bound<'py, PyAny>>,
         #[pyo3(from_py_with = pack)] pack: Pack,
-        references: bool,
+        #[pyo3(from_py_with = named::references)] references: bool,
         #[pyo3(from_py_with = args::words::types)] types: &str,
         default: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
@@ -206,12 +210,12 @@ impl Session {
     fn decode_request(
         &self,
         frames: &Bound<'_, PyAny>,
-        resync: bool,
-        lost: bool,
+        #[pyo3(from_py_with = named::resync)] resync: bool,
+        #[pyo3(from_py_with = named::lost)] lost: bool,
     ) -> Result<Py<Request>> {
         let py = frames.py();
         let options = DecodeOptions { resync, lost };
-        let single = Input::new(frames).ok();
+        let single = Input::new(frames, "frames").ok();
         if let Some(single) = &single
             && let wire = single.wire(py)?
             && is_packed(wire)
@@ -225,9 +229,9 @@ impl Session {
         if let Some(single) = single {
             data.push(single);
         } else {
-            for frame in each(frames)? {
+            for (at, frame) in each(frames, "frames", "str or bytes")?.enumerate() {
                 data.try_reserve(1)?;
-                data.push(Input::new(&frame?)?);
+                data.push(Input::new(&frame?, format_args!("frames[{at}]"))?);
             }
         }
         ensure_memory(FRAME_SIZE * data.len())?;
@@ -267,10 +271,10 @@ impl Session {
     fn encode_graph(
         &self,
         py: Python<'_>,
-        payload: &Payload,
+        #[pyo3(from_py_with = named::payload)] payload: &Payload,
         #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
-        allow_unicode: bool,
-        locations: bool,
+        #[pyo3(from_py_with = named::allow_unicode)] allow_unicode: bool,
+        #[pyo3(from_py_with = named::locations)] locations: bool,
     ) -> Result<Py<PyString>> {
         let options = options(dangling, allow_unicode, locations)?;
         let payload = payload.core.clone();
@@ -304,7 +308,7 @@ impl Session {
     #[pyo3(signature = (text, /))]
     fn decode_graph<'py>(&self, text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         let py = text.py();
-        let text = Input::new(text)?;
+        let text = Input::new(text, "text")?;
         let text = text.gcf_text()?;
         self.ensure_memory(py, 4 * text.len())?;
         let made = |decoded| built(|py| content(py, decoded));
@@ -362,7 +366,7 @@ impl Session {
     fn encode_keyed(
         &self,
         py: Python<'_>,
-        set: &KeyedSet,
+        #[pyo3(from_py_with = named::set)] set: &KeyedSet,
         #[pyo3(from_py_with = args::written::tool)] tool: &str,
     ) -> Result<Py<PyString>> {
         let set = Arc::clone(&set.0);
@@ -394,7 +398,7 @@ impl Session {
     #[pyo3(signature = (text, /))]
     fn decode_keyed(&self, text: &Bound<'_, PyAny>) -> Result<Py<KeyedSet>> {
         let py = text.py();
-        let text = Input::new(text)?;
+        let text = Input::new(text, "text")?;
         let text = text.gcf_text()?;
         self.work_long(py, text.len(), |core| {
             core.decode_keyed_with(text, |set| built(|py| KeyedSet(set).into_pyobject(py)))
@@ -422,7 +426,7 @@ impl Session {
     fn forget(&self, ids: &Bound<'_, PyTuple>) -> PyResult<usize> {
         let py = ids.py();
         let ids = ids.iter().map(|id| {
-            let id = args::text(&id, "id")?.clone();
+            let id = args::text(&id, "each of *ids")?.clone();
             utf8(&id, "id").map(str::to_owned)
         });
         let ids = ids.collect::<PyResult<Vec<_>>>()?;
@@ -497,8 +501,11 @@ impl Session {
     ///     The bytes are not a state of this version, or contradict themselves.
     #[staticmethod]
     #[pyo3(signature = (data, /, *, checked = true))]
-    fn from_bytes(data: &Bound<'_, PyAny>, checked: bool) -> Result<Self> {
-        Self::restore(data.py(), Input::new(data)?.bytes()?, checked)
+    fn from_bytes(
+        data: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = named::checked)] checked: bool,
+    ) -> Result<Self> {
+        Self::restore(data.py(), Input::new(data, "data")?.bytes("data")?, checked)
     }
 
     fn __repr__(&self, py: Python<'_>) -> Str<String> {

@@ -11,6 +11,7 @@ use super::value::objects::Objects;
 use super::value::read::value_with;
 use crate::interrupt::attached;
 use crate::make::{Str, make_str};
+use crate::named;
 use compactwire::gcf::Limits;
 use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
 use compactwire::value::drop_iteratively;
@@ -69,11 +70,11 @@ impl Shrunk {
     #[new]
     #[pyo3(signature = (text, *, format, tokens_before, tokens_after, exact = false, reason = ""))]
     fn new(
-        text: Bound<'_, PyString>,
+        #[pyo3(from_py_with = named::text)] text: Bound<'_, PyString>,
         #[pyo3(from_py_with = args::words::format)] format: &str,
         tokens_before: &Bound<'_, PyAny>,
         tokens_after: &Bound<'_, PyAny>,
-        exact: bool,
+        #[pyo3(from_py_with = named::exact)] exact: bool,
         #[pyo3(from_py_with = args::words::reason)] reason: &str,
     ) -> PyResult<Self> {
         let py = text.py();
@@ -121,11 +122,11 @@ impl Shrunk {
 }
 
 impl Shrunk {
-    fn numbers(&self) -> (&str, u64, u64, bool, &str) {
     fn copy(&self, py: Python<'_>) -> Self {
         Self { text: self.text.clone_ref(py), ..*self }
     }
 
+    fn numbers(&self) -> (&str, u64, u64, bool, &str) {
         (self.format, self.tokens_before, self.tokens_after, self.exact, self.reason)
     }
 }
@@ -195,8 +196,8 @@ pub(super) fn shrink_object<'py>(
     value: &Bound<'py, PyAny>,
     formats: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<&Bound<'py, PyAny>>,
-    extensions: bool,
-    #[pyo3(from_py_with = args::real)] min_saving: f64,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
+    #[pyo3(from_py_with = args::min_saving)] min_saving: f64,
     #[pyo3(from_py_with = sizes::min_tokens)] min_tokens: usize,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
     #[pyo3(from_py_with = depth)] max_depth: usize,
@@ -216,10 +217,10 @@ pub(super) fn shrink_object<'py>(
     if let Ok(text) = value.cast::<PyString>() {
         return shrink_text(text, &options, &counter);
     }
-    let default = converter(py, types, default)?;
     if let Ok(shrunk) = value.cast::<Shrunk>() {
         return Ok(shrunk.get().copy(py));
     }
+    let default = converter(py, types, default)?;
     let value = value_with(value, "$", default.as_ref(), max_depth)?;
     let shrunk = match &counter {
         Counter::Estimate => py
@@ -269,10 +270,11 @@ fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
         return Err(PyTypeError::new_err("formats must be a sequence of str, not a str"));
     }
     let (mut json, mut gcf) = (false, false);
-    for name in each(formats)? {
+    for (at, name) in each(formats, "formats", "str")?.enumerate() {
         let name = name?;
         let chosen = [("json", &mut json), ("gcf", &mut gcf)];
-        *one_of("formats", args::word(&name, "a format")?, chosen)? = true;
+        let name = args::word(&name, format_args!("formats[{at}]"))?;
+        *one_of("formats", name, chosen)? = true;
     }
     Ok((json, gcf))
 }
@@ -358,7 +360,7 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
         Ok(shrunk) => shrunk.get().text.bind(py).clone().into_any(),
         Err(_) => text.clone(),
     };
-    let input = Input::new(&held)?;
+    let input = Input::new(&held, "text")?;
     let limits = Limits { max_depth: Limits::DEEPEST, ..Limits::default() };
     let text = input.text(py)?;
     let mut builder = Objects::new(py, text.len());
@@ -388,7 +390,9 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
 /// int
 ///     The number of tokens.
 #[pyfunction(name = "estimate_tokens")]
-pub(super) fn estimate_tokens_of(text: &Bound<'_, PyString>) -> PyResult<u64> {
+pub(super) fn estimate_tokens_of(
+    #[pyo3(from_py_with = named::text)] text: &Bound<'_, PyString>,
+) -> PyResult<u64> {
     let content = lossy(text)?;
     detached(text.py(), content.len(), || estimate_tokens(&content))
 }

@@ -9,6 +9,7 @@ use super::record::{self, Names, Record, hash_of, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
 use crate::make::{make_bytes, make_str, make_tuple};
+use crate::named;
 use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, EncodeOptions, Format};
@@ -212,8 +213,8 @@ pub(super) fn encode_tool_call<'py>(
     arguments: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::format)] format: &str,
-    protocol: Option<&Bound<'py, PyInt>>,
-    dictionary: Option<&Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::protocol)] protocol: Option<&Bound<'py, PyInt>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<&Bound<'py, Dictionary>>,
     #[pyo3(from_py_with = args::words::types)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyString>> {
@@ -254,8 +255,8 @@ pub(super) fn encode_tool_call_bytes<'py>(
     arguments: &Bound<'py, PyAny>,
     context: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::format)] format: &str,
-    protocol: Option<&Bound<'py, PyInt>>,
-    dictionary: Option<&Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::protocol)] protocol: Option<&Bound<'py, PyInt>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<&Bound<'py, Dictionary>>,
     #[pyo3(from_py_with = args::words::types)] types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyBytes>> {
@@ -327,11 +328,11 @@ impl<'py> Call<'_, 'py> {
 pub(super) fn decode_tool_call<'py>(
     wire: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = sizes::max_size)] max_size: usize,
-    dictionary: Option<Bound<'py, Dictionary>>,
+    #[pyo3(from_py_with = named::dictionary)] dictionary: Option<Bound<'py, Dictionary>>,
     dictionaries: Option<&Bound<'py, PyAny>>,
 ) -> Result<ToolCall> {
     let py = wire.py();
-    let data = Input::new(wire)?;
+    let data = Input::new(wire, "wire")?;
     let wire = data.wire(py)?;
     let opened = open(py, wire, max_size, dictionary, dictionaries)?;
     let bytes = compact::expected_size(wire);

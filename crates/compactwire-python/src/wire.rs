@@ -4,6 +4,7 @@ use super::args::{self, Input, each, sizes};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, Payload};
 use crate::make::{ensure_memory, make_bytes, make_str};
+use crate::named;
 use compactwire::excerpt::excerpt;
 use compactwire::json::memory_of;
 use compactwire::wire::{gcb, json};
@@ -31,9 +32,9 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     if names.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("lossy must be a set of names, not one str"));
     }
-    for name in each(names)? {
+    for name in each(names, "lossy", "str")? {
         let name = name?;
-        match args::word(&name, "a name in lossy")? {
+        match args::word(&name, "each name in lossy")? {
             "ids" => lossy.ids = true,
             "pack_root" => lossy.pack_root = true,
             "location" => lossy.location = true,
@@ -83,7 +84,7 @@ fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
 #[pyo3(signature = (payload, /, *, lossy = None))]
 pub(super) fn encode_gcb<'py>(
     py: Python<'py>,
-    payload: &Payload,
+    #[pyo3(from_py_with = named::payload)] payload: &Payload,
     lossy: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyBytes>> {
     let lossy = self::lossy(lossy)?;
@@ -122,14 +123,14 @@ pub(super) fn encode_gcb<'py>(
 pub(super) fn decode_gcb(
     data: &Bound<'_, PyAny>,
     lossy: Option<&Bound<'_, PyAny>>,
-    raw_float32: bool,
+    #[pyo3(from_py_with = named::raw_float32)] raw_float32: bool,
 ) -> Result<Payload> {
     let py = data.py();
     let lossy = self::lossy(lossy)?;
     let options =
         gcb::DecodeOptions { raw_float32, unknown_ids: lossy.ids, duplicates: lossy.duplicates };
-    let data = Input::new(data)?;
-    let bytes = data.bytes()?;
+    let data = Input::new(data, "data")?;
+    let bytes = data.bytes("data")?;
     let read = super::detached(py, bytes.len(), || gcb::decode(bytes, options))?;
     Ok(read.map(Into::into)?)
 }
@@ -166,9 +167,9 @@ pub(super) fn decode_gcb(
 ))]
 pub(super) fn encode_json<'py>(
     py: Python<'py>,
-    payload: &Payload,
-    compact: bool,
-    html_escape: bool,
+    #[pyo3(from_py_with = named::payload)] payload: &Payload,
+    #[pyo3(from_py_with = named::compact)] compact: bool,
+    #[pyo3(from_py_with = named::html_escape)] html_escape: bool,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let core = payload.core.clone();
@@ -202,7 +203,7 @@ pub(super) fn encode_json<'py>(
 #[pyo3(signature = (text, /))]
 pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
     let py = text.py();
-    let data = Input::new(text)?;
+    let data = Input::new(text, "text")?;
     let read = match &data {
         Input::Str(text) => {
             let text = super::args::utf8(text, "text")?;
@@ -210,7 +211,7 @@ pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
             super::detached(py, text.len(), || json::decode(text))?
         }
         Input::Bytes(_) | Input::Copy(_) => {
-            let bytes = data.bytes()?;
+            let bytes = data.bytes("data")?;
             ensure_memory(memory_of(bytes))?;
             super::detached(py, bytes.len(), || json::decode_utf8(bytes))?
         }

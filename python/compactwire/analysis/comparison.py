@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactwire import Response, gcf
 
-from .._texts import real, shown
+from .._texts import iterated, real, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import JSON, PRETTY, Candidate, Kind, candidates, kind_of, prepared
 from .corpus import Corpus
@@ -187,7 +187,7 @@ def listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
     """Return the formats of a call, none of which occurs twice."""
     if isinstance(formats, str):
         raise TypeError(f"formats must be a list, such as [{formats!r}]")
-    listed = list(formats)
+    listed = list(iterated("formats", formats, "str or Candidate"))
     if not listed:
         message = "formats is empty: pass at least one, or omit it for all formats"
         raise OptionError(message, option="formats")
@@ -201,7 +201,7 @@ def listed(formats: Iterable[str | Candidate]) -> list[str | Candidate]:
 def check_known(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
     """Raise an error for a format that no input of these kinds has."""
     known = {name for kind in kinds for name in candidates(kind)}
-    for item in wanted or []:
+    for at, item in enumerate(wanted or []):
         if isinstance(item, str) and item not in known:
             message = (
                 f"unknown format {shown(str(item))} for {' and '.join(sorted(kinds))};"
@@ -209,7 +209,8 @@ def check_known(wanted: list[str | Candidate] | None, kinds: set[Kind]) -> None:
             )
             raise OptionError(message, option="formats")
         if not isinstance(item, str | Candidate):
-            raise TypeError(f"a format must be a str or a Candidate, not {type(item).__name__}")
+            found = type(item).__name__
+            raise TypeError(f"formats[{at}] must be a str or a Candidate, not {found}")
 
 
 def _rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from compactwire import gcf
 
 from .._csv import read_table
-from .._texts import check_positive, one_line
+from .._texts import check_path, check_positive, one_line
 from ..errors import CompactWireError
 from .extra import need
 
@@ -108,7 +109,8 @@ def read_corpus(
         The folder has no file to read, or the content of a file does not match its suffix; the
         message names the file.
     """
-    root = Path(folder)
+    check_path(folder, "folder")
+    root = Path(os.fsdecode(folder))
     if not root.is_dir():
         raise NotADirectoryError(f"no folder {str(root)!r}")
     paths = [path for path in sorted(root.rglob("*")) if taken(path, root)]

@@ -82,7 +82,8 @@ def plot(frame: pd.DataFrame, /, *, against: Base = "json", title: str | None = 
         message = f"unknown baseline {reprlib.repr(against)}; expected one of {', '.join(_BASES)}"
         raise OptionError(message, option="against")
     if not hasattr(frame, "columns"):
-        raise TypeError(f"expected a DataFrame that compare() returned, not {type(frame).__name__}")
+        found = type(frame).__name__
+        raise TypeError(f"frame must be a DataFrame that compare() returned, not {found}")
     sessions = "turn" in frame
     needed = ["turn", "format", "bytes", "tokens"] if sessions else [
         "input", "format", "reader", "round_trip", *(f"{unit}_vs_{against}" for unit in _UNITS)

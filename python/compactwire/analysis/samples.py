@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._texts import check_positive, shown
+from .._texts import check_positive, iterated, shown
 from ..errors import CompactWireError, OptionError
 from .extra import need
 from .sources import Reading, Rows, rows_of, to_batch
@@ -155,13 +155,12 @@ def merge_samples(
     0
     """
     _check(k=k, max_bytes=max_bytes)
-    if hasattr(tables, "__arrow_c_stream__") or not isinstance(tables, Iterable):
-        what = "one table" if hasattr(tables, "__arrow_c_stream__") else type(tables).__name__
-        raise TypeError(f"merge_samples takes a list of tables, not {what}")
+    if hasattr(tables, "__arrow_c_stream__"):
+        raise TypeError("tables must be a list of tables, not one table")
     found = _Least(k, max_bytes)
     origin: _Origin | None = None
-    for at, table in enumerate(tables):
-        columns = _columns(table)
+    for at, table in enumerate(iterated("tables", tables, "tables of Arrow")):
+        columns = _columns(table, f"tables[{at}]")
         mine, size = _origin(columns), 0
         if mine is not None and origin is not None:
             mine.check_same(origin)
@@ -273,17 +272,17 @@ class _Least:
         self._max_total = 2 * max(self._bytes, least)
 
 
-def _columns(table: Any) -> pa.Table:
+def _columns(table: Any, argument: str) -> pa.Table:
     """The table of a sample, with columns of the right types."""
     found = type(table).__name__
+    message = f"{argument} must be a table of Arrow that sample() returned, not {found}"
     if not hasattr(table, "__arrow_c_stream__"):
-        raise TypeError(f"expected a table of Arrow that sample() returned, not {found}")
+        raise TypeError(message)
     pa = need("pyarrow", "pyarrow")
     try:
         columns = pa.table(table)
     except pa.ArrowInvalid as error:
-        message = f"expected a table of Arrow that sample() returned, not {found}: {error}"
-        raise TypeError(message) from None
+        raise TypeError(f"{message}: {error}") from None
     for name in _NAMES:
         if columns.column_names.count(name) != 1:
             what = "two columns" if name in columns.column_names else "no column"

@@ -159,8 +159,8 @@ def rows_of(source: Any, reading: Reading) -> Iterator[Rows]:
             yield from rows_of(item, reading)
     else:
         raise TypeError(
-            f"cannot read rows of a {type(source).__name__}; expected a path, a DataFrame, a table"
-            " or column of Arrow, or an iterable of these"
+            "source must be a path, a DataFrame, a table or column of Arrow, or an iterable of"
+            f" these, not {type(source).__name__}"
         )
 
 

@@ -23,6 +23,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._texts import iterated
 from ..errors import CompactWireError
 from .candidates import JSON, PRETTY, candidates
 from .comparison import checked_price
@@ -77,7 +78,7 @@ def summarize(table: pa.Table, /) -> pa.Table:
     """
     schema = measured_schema()
     schema = schema.remove(schema.get_field_index("row"))
-    return merge(_parts(_table(table, schema, "measure")))
+    return merge(_parts(_table(table, schema, "table", "measure")))
 
 
 def merge(tables: Iterable[pa.Table], /) -> pa.Table:
@@ -109,11 +110,11 @@ def merge(tables: Iterable[pa.Table], /) -> pa.Table:
     """
     pa = need("pyarrow", "pyarrow")
     if hasattr(tables, "__arrow_c_stream__"):
-        raise TypeError("merge takes a list of tables, not one table")
+        raise TypeError("tables must be a list of tables, not one table")
     found = _schema().empty_table()
-    rest = iter(tables)
+    rest = enumerate(iterated("tables", tables, "tables of Arrow"))
     while some := list(itertools.islice(rest, _AT_ONCE)):
-        given = [_summary(one) for one in some]
+        given = [_summary(one, f"tables[{at}]") for at, one in some]
         found = _summed(pa.concat_tables([found, *given]))
     return found
 
@@ -152,7 +153,7 @@ def report(summary: pa.Table, /, *, price: float | None = None) -> pd.DataFrame:
     pandas = need("pandas", "pandas")
     per_token = None if price is None else checked_price(price) / 1e6
     found: dict[str, dict[str, dict[int, tuple[int, int]]]] = {}
-    for row in merge([summary]).to_pylist():
+    for row in _summed(_summary(summary, "summary")).to_pylist():
         bins = found.setdefault(row["format"], {}).setdefault(row["what"], {})
         bins[row["bin"]] = (row["count"], row["total"])
     lines = [_line(name, found[name], per_token) for name in sorted(found, key=_place)]
@@ -162,11 +163,11 @@ def report(summary: pa.Table, /, *, price: float | None = None) -> pd.DataFrame:
     return frame
 
 
-def _table(table: Any, schema: pa.Schema, maker: str) -> pa.Table:
+def _table(table: Any, schema: pa.Schema, argument: str, maker: str) -> pa.Table:
     """Return the columns of a table with these types, which an engine may have changed."""
     if not hasattr(table, "__arrow_c_stream__"):
         found = type(table).__name__
-        raise TypeError(f"expected a table of Arrow that {maker}() returned, not {found}")
+        raise TypeError(f"{argument} must be a table of Arrow that {maker}() returned, not {found}")
     pa = need("pyarrow", "pyarrow")
     found = pa.table(table)
     for name in schema.names:
@@ -180,8 +181,8 @@ def _table(table: Any, schema: pa.Schema, maker: str) -> pa.Table:
         raise CompactWireError(message) from error
 
 
-def _summary(table: Any) -> pa.Table:
-    found = _table(table, _schema(), "summarize")
+def _summary(table: Any, argument: str) -> pa.Table:
+    found = _table(table, _schema(), argument, "summarize")
     compute = need("pyarrow.compute", "pyarrow")
     largest = {"bin": bin_of(_MOST), "count": _MOST, "total": _MOST}
     for name in found.column_names:

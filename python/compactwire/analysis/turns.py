@@ -196,7 +196,8 @@ def _requests(items: list[Any], tools: list[Any]) -> list[Turn]:
     """Return each request as the arguments of a session."""
     for place, item in enumerate(items):
         if not isinstance(item, Mapping):
-            raise TypeError(f"item {place} is a {type(item).__name__}, not a message or a request")
+            found = type(item).__name__
+            raise TypeError(f"conversation[{place}] must be a message or a request, not {found}")
     if not items:
         raise CompactWireError("the conversation is empty: pass messages or requests")
     if all("role" in item for item in items):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._texts import short_line
+from .._texts import check_path, short_line
 from ..errors import CompactWireError
 from . import _cad, _claims, _compact, _gcf, _graph
 from ._compare import DiffersError
@@ -137,7 +138,8 @@ def run(folder: str | PathLike[str], /, *, max_input: int = 1 << 30) -> Report:
 
     Source: an extension of this package.
     """
-    root = Path(folder)
+    check_path(folder, "folder")
+    root = Path(os.fsdecode(folder))
     if not root.is_dir():
         raise NotADirectoryError(f"no folder {str(root)!r}")
     report = Report()

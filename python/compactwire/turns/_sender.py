@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core import Session
-from .._texts import check_type
+from .._texts import check_callable, check_type, iterated
 from ..errors import OptionError, UnknownReference
 from ._lock import TurnLock
 
@@ -54,10 +54,12 @@ class Turn:
         if isinstance(self.frames, bytearray | memoryview):
             found = type(self.frames).__name__
             raise TypeError(f"frames must be a str, bytes or a list of these, not {found}")
-        frames = self.frames if isinstance(self.frames, str | bytes) else tuple(self.frames)
-        for frame in frames if isinstance(frames, tuple) else ():
+        single = isinstance(self.frames, str | bytes)
+        frames = self.frames if single else tuple(iterated("frames", self.frames, "str or bytes"))
+        for at, frame in enumerate(() if single else frames):
             if not isinstance(frame, str | bytes):
-                raise TypeError(f"frames must be str or bytes, not {type(frame).__name__}")
+                found = type(frame).__name__
+                raise TypeError(f"frames[{at}] must be a str or bytes, not {found}")
         object.__setattr__(self, "frames", frames)
 
     @property
@@ -130,6 +132,7 @@ class Sender:
             be repeated: it sends the same turn under the same number, which a store answers once.
             After another request was sent in between, or after `go_on`, it is a new turn.
         """
+        check_callable("deliver", deliver)
         request = _repeatable(request)
         with self._lock.held():
             for attempt in range(1, ATTEMPTS + 1):
@@ -146,6 +149,7 @@ class Sender:
         """Like `send`, for a `deliver` that is a coroutine function."""
         import asyncio
 
+        check_callable("deliver", deliver)
         request = _repeatable(request)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         self._lock.check(task)

@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 
 from .._core import Request, Session
 from .._table import Table
-from .._texts import check_positive, check_texts, check_type, real
+from .._texts import check_callable, check_positive, check_texts, check_type, real
 from ..errors import OptionError, OutputTooLarge, TurnConflict
 from ._lease import Lease, finished
 from ._lock import TurnLock
@@ -210,7 +210,7 @@ class SessionStore(ABC):
             than the `max_memory` of the store: `respond` is called only if the answer is what is
             too much. Nothing of the turn is kept.
         """
-        lease = self._lease(conversation, turn)
+        lease = self._lease(conversation, turn, respond)
         with self._lock(conversation).held(), lease.held():
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
@@ -224,7 +224,7 @@ class SessionStore(ABC):
 
         If the task is cancelled while the answer is being kept, it ends when it has been kept.
         """
-        lease = self._lease(conversation, turn)
+        lease = self._lease(conversation, turn, respond)
         async with self._held(conversation), lease.held_async():
             opened = await finished(partial(self._open, conversation, turn))
             if isinstance(opened, SavedSession):
@@ -232,11 +232,12 @@ class SessionStore(ABC):
             answer = await respond(opened.request)
             return await finished(partial(self._close, opened, answer))
 
-    def _lease(self, conversation: str, turn: Turn) -> Lease:
+    def _lease(self, conversation: str, turn: Turn, respond: object) -> Lease:
         # A request without an id must not continue the conversation of another one without an id.
         # 1 and True would find the conversation "1" in a database, and each other in a dict.
         check_texts(conversation=conversation)
         check_type("turn", turn, Turn)
+        check_callable("respond", respond)
         return Lease(self, conversation, turn.number, time.monotonic() + self._wait_s)
 
     def _lock(self, conversation: str) -> TurnLock:
@@ -351,9 +352,9 @@ class MemorySessionStore(SessionStore):
         refused with `OutputTooLarge`.
     max_size : int
         As for `Session`.
-    """
     checked : bool
         As for `SessionStore`, which says what is at risk if it is False.
+    """
 
     def __init__(
         self,
@@ -425,9 +426,9 @@ class SQLiteSessionStore(SessionStore):
         refused with `OutputTooLarge`.
     max_size : int
         As for `Session`.
-    wait_s : float
     checked : bool
         As for `SessionStore`, which says what is at risk if it is False.
+    wait_s : float
         How many seconds a turn waits while another process answers a turn of its conversation.
     lease_s : float
         After how many seconds the turn of a process that died is answered by another one. The

@@ -104,7 +104,9 @@ impl Source {
         if source.hasattr("read")? {
             return Ok(Self::File(source.clone().unbind()));
         }
-        Ok(Self::Chunks(source.try_iter()?.into_any().unbind()))
+        let expected = || "a path, an open file, bytes, or an iterable of str or bytes".to_owned();
+        let chunks = args::iterator(source, "source", expected)?;
+        Ok(Self::Chunks(chunks.into_any().unbind()))
     }
 
     /// The next chunk; `None` at the end.
@@ -133,7 +135,7 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         ensure_memory(bytes.len())?;
         return Ok(bytes.into_owned());
     }
-    match Input::new(chunk) {
+    match Input::new(chunk, "chunk") {
         Ok(Input::Copy(bytes)) => Ok(bytes),
         Err(error) if Input::is_bytes(chunk) => Err(error),
         _ => {

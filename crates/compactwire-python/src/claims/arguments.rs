@@ -49,11 +49,10 @@ pub(super) fn iterate<'py>(
     field: &str,
     of: &str,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
-    let iterable = value.hasattr("__iter__")? || value.hasattr("__getitem__")?;
-    if !iterable || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong(value, field, &format!("an iterable of {of}")));
     }
-    each(value)
+    each(value, field, of)
 }
 
 /// The results of an iterator, in memory that is requested as they come.

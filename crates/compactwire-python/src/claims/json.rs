@@ -129,8 +129,8 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
         ensure_memory(json::memory_of(text.as_bytes()))?;
         attached(|| claims::parse_json(text.as_bytes()))?
     } else {
-        let data = Input::new(data)?;
-        let bytes = data.bytes()?;
+        let data = Input::new(data, "data")?;
+        let bytes = data.bytes("data")?;
         ensure_memory(json::memory_of(bytes))?;
         attached(|| claims::parse_json(bytes))?
     };

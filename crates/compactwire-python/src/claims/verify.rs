@@ -2,9 +2,10 @@
 
 use super::arguments;
 use super::report::ClaimReport;
-use crate::args::class_name;
+use crate::args::{check_callable, class_name};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
+use crate::named;
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -102,17 +103,17 @@ pub(super) fn verify_claim(
     claim: &Bound<'_, PyAny>,
     trust_policy: Option<&Bound<'_, PyAny>>,
     merkle_attestation: Option<&Bound<'_, PyAny>>,
-    require_verify_chain: bool,
-    require_attestation: bool,
-    strict_trust: bool,
-    strict_identity: bool,
-    require_merkle_attestation: bool,
+    #[pyo3(from_py_with = named::require_verify_chain)] require_verify_chain: bool,
+    #[pyo3(from_py_with = named::require_attestation)] require_attestation: bool,
+    #[pyo3(from_py_with = named::strict_trust)] strict_trust: bool,
+    #[pyo3(from_py_with = named::strict_identity)] strict_identity: bool,
+    #[pyo3(from_py_with = named::require_merkle_attestation)] require_merkle_attestation: bool,
     receipt_quorum: Option<&Bound<'_, PyAny>>,
-    accept_reference_scope: bool,
-    bind_receipts: bool,
-    require_canonical: bool,
-    require_symbol_refs: bool,
-    strict: bool,
+    #[pyo3(from_py_with = named::accept_reference_scope)] accept_reference_scope: bool,
+    #[pyo3(from_py_with = named::bind_receipts)] bind_receipts: bool,
+    #[pyo3(from_py_with = named::require_canonical)] require_canonical: bool,
+    #[pyo3(from_py_with = named::require_symbol_refs)] require_symbol_refs: bool,
+    #[pyo3(from_py_with = named::strict)] strict: bool,
     limits: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ClaimReport> {
@@ -143,10 +144,8 @@ pub(super) fn verify_claim(
         require_symbol_refs: all.require_symbol_refs || require_symbol_refs,
         limits: limits.map(overrides).transpose()?.unwrap_or_default(),
     };
-    if let Some(progress) = &progress
-        && !progress.bind(py).is_callable()
-    {
-        return Err(PyTypeError::new_err("progress must be callable"));
+    if let Some(progress) = &progress {
+        check_callable(progress.bind(py), "progress")?;
     }
     let inputs = Inputs {
         bundle: &bundle,

@@ -1,12 +1,13 @@
 //! Keyed sets, deltas between them, and the classes that choose which to send.
 
-use crate::args::{self, Input, class_name, each, sizes, utf8_or};
+use crate::args::{self, Input, class_name, each, sizes, utf8_or, wrong_type};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::make::{
     Str, ensure_memory, join, keys_of, make_dict, make_float, make_int, make_list, make_str,
     make_tuple, push,
 };
+use crate::named;
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::kind::{Kind, kind};
 use crate::{built, locked, locked_long};
@@ -64,7 +65,7 @@ impl KeyedSet {
         #[pyo3(from_py_with = args::written::name)] name: &str,
     ) -> Result<Self> {
         let mut given = Vec::new();
-        for row in each(rows)? {
+        for row in each(rows, "rows", "dict")? {
             push(&mut given, row?)?;
         }
         let fields = match (fields, given.first()) {
@@ -153,7 +154,11 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.2.
     #[pyo3(signature = (new, /))]
-    fn delta(&self, py: Python<'_>, new: &Self) -> Result<Option<KeyedDelta>> {
+    fn delta(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = named::new)] new: &Self,
+    ) -> Result<Option<KeyedDelta>> {
         let bytes = self.0.size() + new.0.size();
         Ok(detached(py, bytes, || Delta::between(&self.0, &new.0))??.map(KeyedDelta))
     }
@@ -178,7 +183,11 @@ impl KeyedSet {
     ///
     /// Source: GCF 3.6 section 10a.5.
     #[pyo3(signature = (delta, /))]
-    fn apply(&self, py: Python<'_>, delta: &KeyedDelta) -> Result<Self> {
+    fn apply(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = named::delta)] delta: &KeyedDelta,
+    ) -> Result<Self> {
         let made = detached(py, self.0.size(), || self.0.apply(&delta.0))?;
         Ok(Self(Arc::new(made?)))
     }
@@ -252,11 +261,11 @@ impl KeyedDelta {
         changed: Option<&Bound<'_, PyAny>>,
         removed: Option<&Bound<'_, PyAny>>,
     ) -> Result<Self> {
-        let identities = elements(removed)?;
+        let identities = elements(removed, "removed", "str, int, float or bool")?;
         let identities = identities.iter().enumerate();
         let parts = DeltaParts {
-            added: read_rows(&elements(added)?, &fields, "added")?,
-            changed: read_rows(&elements(changed)?, &fields, "changed")?,
+            added: read_rows(&elements(added, "added", "dict")?, &fields, "added")?,
+            changed: read_rows(&elements(changed, "changed", "dict")?, &fields, "changed")?,
             removed: identities
                 .map(|(at, one)| scalar_at(one, || format!("removed[{at}]")))
                 .collect::<Result<_>>()?,
@@ -333,11 +342,9 @@ impl KeyedDelta {
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = args::written::tool)] tool: &str,
-        sizes: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        sizes: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyString>> {
-        let size = |size: &Bound<'_, PyAny>| args::natural(size, "sizes");
-        let sizes = sizes.map(|(delta, full)| PyResult::Ok((size(&delta)?, size(&full)?)));
-        let sizes = sizes.transpose()?;
+        let sizes = sizes.map(sizes_of).transpose()?;
         let text = attached(|| self.0.write(tool, sizes))??;
         Ok(make_str(py, &text)?)
     }
@@ -376,7 +383,7 @@ impl KeyedDelta {
 #[pyo3(signature = (text, /))]
 pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
     let py = text.py();
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let made = detached(py, text.len(), || keyed::KeyedSet::read(text))?;
     Ok(KeyedSet(Arc::new(made?)))
@@ -404,7 +411,7 @@ pub(crate) fn read_keyed(text: &Bound<'_, PyAny>) -> Result<KeyedSet> {
 #[pyo3(signature = (text, /))]
 pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
     let py = text.py();
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let made = detached(py, text.len(), || Delta::read(text))?;
     Ok(KeyedDelta(made?))
@@ -435,10 +442,10 @@ pub(crate) fn read_keyed_delta(text: &Bound<'_, PyAny>) -> Result<KeyedDelta> {
 #[pyo3(signature = (text, /, base))]
 pub(crate) fn receive_keyed(
     text: &Bound<'_, PyAny>,
-    base: Option<&Bound<'_, KeyedSet>>,
+    #[pyo3(from_py_with = named::base)] base: Option<&Bound<'_, KeyedSet>>,
 ) -> Result<KeyedSet> {
     let py = text.py();
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let base = base.map(|base| &*base.get().0);
     let made = detached(py, text.len(), || keyed::receive(base, text))?;
@@ -497,11 +504,12 @@ impl KeyedSnapshots {
     fn respond<'py>(
         &self,
         py: Python<'py>,
-        new: &KeyedSet,
+        #[pyo3(from_py_with = named::new)] new: &KeyedSet,
         #[pyo3(from_py_with = args::written::peer_root)] peer_root: Option<&str>,
         #[pyo3(from_py_with = args::written::tool)] tool: &str,
         count_tokens: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyString>> {
+        count_tokens.map(|count| args::check_callable(count, "count_tokens")).transpose()?;
         let base = {
             let kept = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             peer_root.and_then(|root| kept.find(root))
@@ -556,10 +564,10 @@ impl KeyedProducer {
     #[new]
     #[pyo3(signature = (base, /, *, tool = "", fixed_n = None, size_guard = false))]
     fn new(
-        base: &KeyedSet,
+        #[pyo3(from_py_with = named::base)] base: &KeyedSet,
         #[pyo3(from_py_with = args::written::tool)] tool: &str,
         fixed_n: Option<&Bound<'_, PyAny>>,
-        size_guard: bool,
+        #[pyo3(from_py_with = named::size_guard)] size_guard: bool,
     ) -> Result<Self> {
         let fixed_n = fixed_n.map(|n| args::clamped(n, "fixed_n")).transpose()?;
         let anchor = match (fixed_n, size_guard) {
@@ -609,7 +617,11 @@ impl KeyedProducer {
     ///
     /// Source: GCF 3.6 section 10a.6.
     #[pyo3(signature = (new, /))]
-    fn push(&self, py: Python<'_>, new: &KeyedSet) -> Result<Py<PyTuple>> {
+    fn push(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = named::new)] new: &KeyedSet,
+    ) -> Result<Py<PyTuple>> {
         let make = |answer: Response| {
             built(|py| {
                 let text = make_str(py, &answer.text)?.into_any();
@@ -622,8 +634,19 @@ impl KeyedProducer {
     }
 }
 
-fn elements<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    given.map_or_else(|| Ok(Vec::new()), |given| each(given)?.collect())
+fn elements<'py>(
+    given: Option<&Bound<'py, PyAny>>,
+    name: &str,
+    items: &str,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    given.map_or_else(|| Ok(Vec::new()), |given| each(given, name, items)?.collect())
+}
+
+/// `sizes=`: of a delta and of the full set.
+fn sizes_of(sizes: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+    let pair: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = sizes.extract().ok();
+    let (delta, full) = pair.ok_or_else(|| wrong_type(sizes, "sizes", "a tuple of two int"))?;
+    Ok((args::natural(&delta, "sizes[0]")?, args::natural(&full, "sizes[1]")?))
 }
 
 fn given_names(fields: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {

@@ -1,6 +1,6 @@
 //! `gcf.dumps`, `gcf.loads` and related functions.
 
-mod keyed;
+pub(super) mod keyed;
 mod rows;
 mod stream;
 mod tree;
@@ -11,6 +11,7 @@ use crate::bytes_memory::BytesMemory;
 use crate::errors::{Result, os_error};
 use crate::interrupt::{attached, undone};
 use crate::make::{make_bytes, make_str, memory_error};
+use crate::named;
 use crate::value::collector::CollectorPause;
 use crate::value::conversions::Conversions;
 use crate::value::converter;
@@ -119,11 +120,11 @@ pub(super) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::types)] types: &str,
-    flatten: bool,
-    constant_columns: bool,
-    group_values: bool,
-    list_columns: bool,
-    matrices: bool,
+    #[pyo3(from_py_with = named::flatten)] flatten: bool,
+    #[pyo3(from_py_with = named::constant_columns)] constant_columns: bool,
+    #[pyo3(from_py_with = named::group_values)] group_values: bool,
+    #[pyo3(from_py_with = named::list_columns)] list_columns: bool,
+    #[pyo3(from_py_with = named::matrices)] matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyString>> {
     let limits = Limits { max_depth, ..Limits::default() };
@@ -175,11 +176,11 @@ pub(super) fn dumps_bytes<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::types)] types: &str,
-    flatten: bool,
-    constant_columns: bool,
-    group_values: bool,
-    list_columns: bool,
-    matrices: bool,
+    #[pyo3(from_py_with = named::flatten)] flatten: bool,
+    #[pyo3(from_py_with = named::constant_columns)] constant_columns: bool,
+    #[pyo3(from_py_with = named::group_values)] group_values: bool,
+    #[pyo3(from_py_with = named::list_columns)] list_columns: bool,
+    #[pyo3(from_py_with = named::matrices)] matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
@@ -337,7 +338,7 @@ pub(super) fn dumps_grouped<'py>(
     rows: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::written::key)] key: &str,
     #[pyo3(from_py_with = args::written::group)] group: &str,
-    reorder: bool,
+    #[pyo3(from_py_with = named::reorder)] reorder: bool,
     default: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::types)] types: &str,
 ) -> Result<Bound<'py, PyString>> {
@@ -384,13 +385,13 @@ pub(super) fn dumps_grouped<'py>(
 #[pyo3(signature = (text, /, *, extensions = false, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn loads<'py>(
     text: &Bound<'py, PyAny>,
-    extensions: bool,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let py = text.py();
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     decode(py, text.gcf_text()?, options)
 }
 
@@ -468,11 +469,11 @@ pub(super) fn dump(
     file: &Bound<'_, PyAny>,
     default: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = args::words::types)] types: &str,
-    flatten: bool,
-    constant_columns: bool,
-    group_values: bool,
-    list_columns: bool,
-    matrices: bool,
+    #[pyo3(from_py_with = named::flatten)] flatten: bool,
+    #[pyo3(from_py_with = named::constant_columns)] constant_columns: bool,
+    #[pyo3(from_py_with = named::group_values)] group_values: bool,
+    #[pyo3(from_py_with = named::list_columns)] list_columns: bool,
+    #[pyo3(from_py_with = named::matrices)] matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> PyResult<()> {
     let py = obj.py();
@@ -516,7 +517,7 @@ pub(super) fn dump(
 #[pyo3(signature = (file, /, *, extensions = false, max_depth = 128, max_expansion = 268_435_456))]
 pub(super) fn load<'py>(
     file: &Bound<'py, PyAny>,
-    extensions: bool,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
@@ -557,18 +558,18 @@ pub(super) fn load<'py>(
 #[expect(clippy::fn_params_excessive_bools, reason = "the options of the function")]
 pub(super) fn from_json<'py>(
     text: &Bound<'py, PyAny>,
-    flatten: bool,
-    constant_columns: bool,
-    group_values: bool,
-    list_columns: bool,
-    matrices: bool,
+    #[pyo3(from_py_with = named::flatten)] flatten: bool,
+    #[pyo3(from_py_with = named::constant_columns)] constant_columns: bool,
+    #[pyo3(from_py_with = named::group_values)] group_values: bool,
+    #[pyo3(from_py_with = named::list_columns)] list_columns: bool,
+    #[pyo3(from_py_with = named::matrices)] matrices: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let limits = Limits { max_depth, ..Limits::default() };
     let options =
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let made = detached(py, text.len(), || gcf::from_json(text, &options))?;
     Ok(make_str(py, &made?)?)
@@ -603,15 +604,15 @@ pub(super) fn from_json<'py>(
 ))]
 pub(super) fn to_json<'py>(
     text: &Bound<'py, PyAny>,
-    ensure_ascii: bool,
-    extensions: bool,
+    #[pyo3(from_py_with = named::ensure_ascii)] ensure_ascii: bool,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyString>> {
     let py = text.py();
     let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
-    let text = Input::new(text)?;
+    let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let made = detached(py, text.len(), || gcf::to_json(text, options, escape))?;
     Ok(make_str(py, &made?)?)

@@ -4,6 +4,7 @@ use crate::args::{self, PathFile, class_name, depth, path_of, sizes, utf8_with_s
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{items_of, make_size};
+use crate::named;
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
@@ -69,7 +70,7 @@ const PIECE: usize = 1 << 16;
 pub(crate) fn iter_rows(
     source: &Bound<'_, PyAny>,
     path: &Bound<'_, PyTuple>,
-    extensions: bool,
+    #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_row_size)] max_row_size: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,

@@ -1,7 +1,7 @@
 //! `gcf.StreamEncoder`: writes rows one by one.
 
 use super::keyed::scalar_at;
-use crate::args::{self, Unused, class_name, each, names};
+use crate::args::{self, Unused, each, names, wrong_type};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::locked;
@@ -9,7 +9,6 @@ use crate::make::{make_str, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Code, Error, rows};
-use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -56,9 +55,7 @@ impl StreamEncoder {
         let py = target.py();
         let is_file = target.hasattr("write")?;
         if !is_file && !target.is_callable() {
-            let found = class_name(&target.get_type());
-            let message = format!("expected a file open for writing or a callable, not {found}");
-            return Err(PyTypeError::new_err(message));
+            return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }
         let encoder = Mutex::new(rows::StreamEncoder::new());
         let (turn, writer) = (Mutex::default(), Mutex::default());
@@ -104,7 +101,7 @@ impl StreamEncoder {
         values: &Bound<'_, PyAny>,
     ) -> Result<()> {
         let mut scalars: Vec<Scalar> = Vec::new();
-        for value in each(values)? {
+        for value in each(values, "values", "str, int, float, bool or None")? {
             let at = scalars.len();
             push(&mut scalars, scalar_at(&value?, || format!("${}[{at}]", path_step(name)))?)?;
         }
@@ -167,7 +164,7 @@ impl StreamEncoder {
         let py = values.py();
         let width = locked(py, &self.encoder, |encoder| encoder.row_width())?;
         let mut cells = Vec::with_capacity(8);
-        for value in each(values)? {
+        for value in each(values, "values", "str, int, float, bool or None")? {
             let value = value?;
             let at = cells.len();
             if at == width {

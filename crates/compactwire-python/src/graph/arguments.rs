@@ -49,7 +49,7 @@ pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<
         let found = class_name(&value.get_type());
         return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
     }
-    args::double(value)?.ok_or_else(|| {
+    args::double(value, field)?.ok_or_else(|| {
         let message = "the number is too large for a double";
         unsupported(value.py(), Code::OutOfRange, field, message)
     })

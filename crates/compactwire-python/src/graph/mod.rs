@@ -4,10 +4,11 @@ pub(super) mod arguments;
 mod stream;
 pub(super) mod types;
 
-use super::args::{self, Input, sizes};
+use super::args::{self, Input, lacks_method, sizes, wrong_type};
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
 use crate::make::{Str, ensure_memory, make_str};
+use crate::named;
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
@@ -95,10 +96,10 @@ fn on_payload<T: Send>(
 #[pyfunction]
 #[pyo3(signature = (payload, /, *, dangling = "error", allow_unicode = false, locations = true))]
 pub(super) fn encode<'py>(
-    payload: &Bound<'py, Payload>,
+    #[pyo3(from_py_with = named::payload)] payload: &Bound<'py, Payload>,
     #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
-    allow_unicode: bool,
-    locations: bool,
+    #[pyo3(from_py_with = named::allow_unicode)] allow_unicode: bool,
+    #[pyo3(from_py_with = named::locations)] locations: bool,
 ) -> Result<Bound<'py, PyString>> {
     let options = options(dangling, allow_unicode, locations)?;
     let text = on_payload(payload, |core| core.encode(options))?;
@@ -131,7 +132,7 @@ pub(super) fn encode<'py>(
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
-    let (py, text) = (text.py(), Input::new(text)?);
+    let (py, text) = (text.py(), Input::new(text, "text")?);
     let text = text.gcf_text()?;
     let decoded = super::detached(py, text.len(), || graph::decode(text))??;
     show_warnings(py, &decoded.warnings)?;
@@ -165,7 +166,7 @@ pub(super) fn decode<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>>
 #[pyfunction]
 #[pyo3(signature = (payload, /, *, max_expansion = 268_435_456))]
 pub(super) fn pack_root(
-    payload: &Bound<'_, Payload>,
+    #[pyo3(from_py_with = named::payload)] payload: &Bound<'_, Payload>,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Str<String>> {
     Ok(Str(on_payload(payload, |core| graph::pack_root(core, max_expansion))??))
@@ -195,7 +196,7 @@ pub(super) fn pack_root(
 #[pyfunction]
 #[pyo3(signature = (payload, /, *, max_expansion = 268_435_456))]
 pub(super) fn snapshot(
-    payload: &Bound<'_, Payload>,
+    #[pyo3(from_py_with = named::payload)] payload: &Bound<'_, Payload>,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Payload> {
     Ok(on_payload(payload, |core| graph::snapshot(core, max_expansion))??.into())
@@ -225,8 +226,8 @@ pub(super) fn snapshot(
 #[pyo3(signature = (base, new, /, *, max_expansion = 268_435_456))]
 pub(super) fn diff(
     py: Python<'_>,
-    base: &Payload,
-    new: &Payload,
+    #[pyo3(from_py_with = named::base)] base: &Payload,
+    #[pyo3(from_py_with = named::new)] new: &Payload,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<DeltaPayload> {
     let (base, new) = (&base.core, &new.core);
@@ -263,9 +264,9 @@ pub(super) fn diff(
 ))]
 pub(super) fn encode_delta(
     py: Python<'_>,
-    delta: &DeltaPayload,
-    allow_unicode: bool,
-    locations: bool,
+    #[pyo3(from_py_with = named::delta)] delta: &DeltaPayload,
+    #[pyo3(from_py_with = named::allow_unicode)] allow_unicode: bool,
+    #[pyo3(from_py_with = named::locations)] locations: bool,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Str<String>> {
     let dangling = Dangling::default();
@@ -300,7 +301,7 @@ pub(super) fn encode_delta(
 #[pyfunction]
 #[pyo3(signature = (base, delta, /, *, max_expansion = 268_435_456))]
 pub(super) fn apply_delta(
-    base: &Payload,
+    #[pyo3(from_py_with = named::base)] base: &Payload,
     delta: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Payload> {
@@ -313,7 +314,7 @@ pub(super) fn apply_delta(
     if let Ok(delta) = delta.cast::<DeltaPayload>() {
         return apply(&delta.get().0);
     }
-    let text = Input::new(delta)?;
+    let text = Input::new(delta, "delta")?;
     let text = text.gcf_text()?;
     match super::detached(py, text.len(), || graph::decode(text))??.content {
         Content::Delta(delta) => apply(&delta),
@@ -346,7 +347,9 @@ pub(super) fn apply_delta(
 /// Source: GCF 3.6 section 10.
 #[pyfunction]
 #[pyo3(signature = (payload, /))]
-pub(super) fn encode_unchanged(payload: &Payload) -> Result<Str<String>> {
+pub(super) fn encode_unchanged(
+    #[pyo3(from_py_with = named::payload)] payload: &Payload,
+) -> Result<Str<String>> {
     Ok(Str(graph::encode_unchanged(&payload.core)?))
 }
 
@@ -388,19 +391,23 @@ pub(super) fn encode_unchanged(payload: &Payload) -> Result<Str<String>> {
 #[expect(clippy::too_many_arguments, reason = "options")]
 pub(super) fn respond<'py>(
     py: Python<'py>,
-    payload: &Payload,
+    #[pyo3(from_py_with = named::payload)] payload: &Payload,
     #[pyo3(from_py_with = args::written::peer_root)] peer_root: Option<&str>,
     snapshots: Option<&Bound<'py, PyAny>>,
     count_tokens: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
-    allow_unicode: bool,
-    locations: bool,
+    #[pyo3(from_py_with = named::allow_unicode)] allow_unicode: bool,
+    #[pyo3(from_py_with = named::locations)] locations: bool,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let options = options(dangling, allow_unicode, locations)?;
     let options = EncodeOptions { max_expansion, ..options };
+    count_tokens.map(|count| args::check_callable(count, "count_tokens")).transpose()?;
     let peer_root = peer_root.unwrap_or_default();
     let known = match snapshots {
+        Some(snapshots) if lacks_method(snapshots, "__getitem__") => {
+            return Err(wrong_type(snapshots, "snapshots", "a dict of Payload"));
+        }
         Some(snapshots) if snapshots.contains(peer_root)? => Some(snapshots.get_item(peer_root)?),
         _ => None,
     };
@@ -438,7 +445,9 @@ pub(super) fn respond<'py>(
 /// Source: wire codecs, "Benchmark Harness".
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub(super) fn count_tokens(text: &Bound<'_, PyString>) -> PyResult<u64> {
+pub(super) fn count_tokens(
+    #[pyo3(from_py_with = named::text)] text: &Bound<'_, PyString>,
+) -> PyResult<u64> {
     let text = args::utf8(text, "text")?;
     attached(|| graph::count_tokens(text))
 }

@@ -5,6 +5,7 @@ use super::types::{Edge, Symbol};
 use crate::args::{self, Unused};
 use crate::errors::Result;
 use crate::make::{ensure_memory, make_str};
+use crate::named;
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{self, SentSymbols, StreamEncoder, StreamOptions};
@@ -75,13 +76,14 @@ impl GraphStreamEncoder {
         token_budget: Option<&Bound<'_, PyAny>>,
         tokens_used: Option<&Bound<'_, PyAny>>,
         pack_root: Option<&Bound<'_, PyAny>>,
-        session: Option<Py<Session>>,
-        labeled_counts: bool,
+        #[pyo3(from_py_with = named::session)] session: Option<Py<Session>>,
+        #[pyo3(from_py_with = named::labeled_counts)] labeled_counts: bool,
         #[pyo3(from_py_with = args::words::dangling)] dangling: &str,
-        allow_unicode: bool,
-        locations: bool,
+        #[pyo3(from_py_with = named::allow_unicode)] allow_unicode: bool,
+        #[pyo3(from_py_with = named::locations)] locations: bool,
     ) -> Result<Self> {
         let py = write.py();
+        args::check_callable(write, "write")?;
         let header = gcf::graph::Payload {
             tool: text_of(tool, "tool")?,
             tokens_used: count_of(tokens_used, "tokens_used")?,
@@ -118,7 +120,11 @@ impl GraphStreamEncoder {
     ///     As `encode`; `invalid_line` after the first edge, after the end, or if the session was
     ///     reset in the meantime.
     #[pyo3(signature = (symbol, /))]
-    fn write_symbol(&self, py: Python<'_>, symbol: &Symbol) -> Result<()> {
+    fn write_symbol(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = named::symbol)] symbol: &Symbol,
+    ) -> Result<()> {
         let graph::Symbol { qualified_name, kind, provenance, signature, location, .. } =
             &*symbol.0;
         let file = location.as_deref().map_or(0, |location| location.file.len());
@@ -139,7 +145,11 @@ impl GraphStreamEncoder {
     /// GcfError
     ///     As `encode`; `invalid_line` after the end, or if the session was reset in the meantime.
     #[pyo3(signature = (edge, /))]
-    fn write_edge(&self, py: Python<'_>, edge: &Edge) -> Result<()> {
+    fn write_edge(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = named::edge)] edge: &Edge,
+    ) -> Result<()> {
         let names = edge.0.source.len() + edge.0.target.len();
         self.append(py, names, |encoder, sent, out| encoder.edge(&edge.0, sent.as_deref(), out))
     }

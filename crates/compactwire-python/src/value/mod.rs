@@ -27,7 +27,7 @@ pub(super) mod read;
 pub(super) mod read_fast;
 pub(super) mod vocabulary;
 
-use crate::args::one_of;
+use crate::args::{check_callable, one_of};
 use crate::errors::{Result, invalid_format};
 use crate::interrupt::attached;
 use crate::make::ensure_memory;
@@ -50,6 +50,7 @@ pub(super) fn converter<'py>(
     types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    default.map(|default| check_callable(default, "default")).transpose()?;
     if !one_of("types", types, [("common", true), ("json", false)])? {
         return Ok(default.cloned());
     }

@@ -36,6 +36,7 @@ impl Element<4> for Edge {
     type Core = graph::Edge;
 
     const FIELDS: [&'static str; 4] = ["source", "target", "edge_type", "status"];
+    const ITEMS: &'static str = "Edge or dict";
     const REQUIRED: usize = 3;
 
     fn names() -> &'static element::Names {

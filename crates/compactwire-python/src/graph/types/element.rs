@@ -4,14 +4,15 @@
 //! Invariant: a dict means the same as a call of the class with the items of the dict as arguments. If
 //! the dict is invalid, the class is called and raises the error.
 
-use crate::args::{class_name, each};
+use crate::args::{class_name, each, wrong_type};
 use crate::make::push;
+use crate::named::with_article;
 use pyo3::PyClass;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
+use std::fmt::Display;
 
 /// The names of fields as Python strings.
 pub(super) type Names = PyOnceLock<Vec<Py<PyString>>>;
@@ -23,6 +24,8 @@ pub(super) trait Element<const N: usize>: PyClass<Frozen = True> + Sync {
 
     /// The fields, in the order of the constructor's parameters.
     const FIELDS: [&'static str; N];
+    /// What an iterable of elements contains, for messages.
+    const ITEMS: &'static str;
     /// The number of fields at the beginning that have no default.
     const REQUIRED: usize;
 
@@ -37,17 +40,17 @@ pub(super) trait Element<const N: usize>: PyClass<Frozen = True> + Sync {
 }
 
 /// An object of the class, created if `object` is a dict of its fields.
-pub(super) fn element<'py, T: PyClass>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, T>> {
+pub(super) fn element<'py, T: PyClass>(
+    object: &Bound<'py, PyAny>,
+    name: impl Display,
+) -> PyResult<Bound<'py, T>> {
     if let Ok(element) = object.cast::<T>() {
         return Ok(element.clone());
     }
     let class = object.py().get_type::<T>();
     let Ok(fields) = object.cast::<PyDict>() else {
-        let found = class_name(&object.get_type());
-        return Err(PyTypeError::new_err(format!(
-            "expected {} or dict, not {found}",
-            class_name(&class)
-        )));
+        let expected = format!("{} or a dict", with_article(&class_name(&class)));
+        return Err(wrong_type(object, name, &expected));
     };
     Ok(class.call((), Some(fields))?.cast_into()?)
 }
@@ -55,10 +58,11 @@ pub(super) fn element<'py, T: PyClass>(object: &Bound<'py, PyAny>) -> PyResult<B
 /// The elements of an iterable.
 pub(super) fn elements<T: Element<N>, const N: usize>(
     iterable: Option<&Bound<'_, PyAny>>,
+    name: &str,
 ) -> PyResult<Vec<T::Core>> {
     let Some(iterable) = iterable else { return Ok(Vec::new()) };
     let mut taken = Vec::new();
-    for object in each(iterable)? {
+    for (at, object) in each(iterable, name, T::ITEMS)?.enumerate() {
         let object = object?;
         let plain = match object.cast_exact::<PyDict>() {
             Ok(dict) => of_dict::<T, N>(dict)?,
@@ -66,7 +70,7 @@ pub(super) fn elements<T: Element<N>, const N: usize>(
         };
         let core = match plain {
             Some(core) => core,
-            None => element::<T>(&object)?.get().core(),
+            None => element::<T>(&object, format_args!("{name}[{at}]"))?.get().core(),
         };
         push(&mut taken, core)?;
     }

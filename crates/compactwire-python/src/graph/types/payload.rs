@@ -112,8 +112,8 @@ impl Payload {
             tokens_used: count_of(tokens_used, "tokens_used")?,
             token_budget: count_of(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
-            symbols: elements::<Symbol, _>(symbols)?,
-            edges: elements::<Edge, _>(edges)?,
+            symbols: elements::<Symbol, _>(symbols, "symbols")?,
+            edges: elements::<Edge, _>(edges, "edges")?,
         };
         ensure_memory(GRAPH_FACTOR.saturating_mul(payload.size()))?;
         Ok(ResolvedPayload::new(payload).into())

@@ -66,6 +66,7 @@ impl Element<8> for Symbol {
         "components",
         "location",
     ];
+    const ITEMS: &'static str = "Symbol or dict";
     const REQUIRED: usize = 2;
 
     fn names() -> &'static element::Names {
@@ -80,8 +81,9 @@ impl Element<8> for Symbol {
     fn of(fields: [Option<&Bound<'_, PyAny>>; 8]) -> PyResult<graph::Symbol> {
         let [qualified_name, kind, score, provenance, distance, signature, components, location] =
             fields;
-        let components = components.map(element::<Components>).transpose()?;
-        let location = location.map(element::<Location>).transpose()?;
+        let components =
+            components.map(|given| element::<Components>(given, "components")).transpose()?;
+        let location = location.map(|given| element::<Location>(given, "location")).transpose()?;
         Ok(graph::Symbol {
             qualified_name: text_of(qualified_name, "qualified_name")?,
             kind: word_of(kind, "kind")?,
