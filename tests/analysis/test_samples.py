@@ -162,7 +162,7 @@ def test_a_table_or_value_that_is_no_sample_is_an_error() -> None:
         with pytest.raises(cw.CompactWireError, match=r"compactwire\.sample.* is damaged"):
             analysis.merge_samples([table], 5)
     no_list: Any = None
-    with pytest.raises(TypeError, match="tables must be tables of Arrow, not NoneType"):
+    with pytest.raises(TypeError, match="tables must be an iterable of tables of Arrow"):
         analysis.merge_samples(no_list, 5)
     with pytest.raises(TypeError, match=r"that sample\(\) returned, not ChunkedArray"):
         analysis.merge_samples([text], 5)

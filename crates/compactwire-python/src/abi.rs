@@ -383,6 +383,25 @@ pub(crate) enum Units<'a> {
     Two(&'a [u16]),
 }
 
+impl Units<'_> {
+    /// The number of characters.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::One(units) => units.len(),
+            Self::Two(units) => units.len(),
+        }
+    }
+
+    /// Replaces `text` by the characters; returns whether it did: not for a lone surrogate, or without memory.
+    pub(crate) fn read(&self, text: &mut String) -> bool {
+        let read = match self {
+            Self::One(units) => compactwire::text::characters::read(units, text),
+            Self::Two(units) => compactwire::text::characters::read(units, text),
+        };
+        read == Ok(true)
+    }
+}
+
 /// `units` where the layout of a `str` is not known.
 #[cfg(any(Py_3_14, Py_LIMITED_API))]
 #[inline]

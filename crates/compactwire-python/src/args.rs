@@ -3,6 +3,7 @@
 use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
 };
+use crate::abi;
 use crate::make::{ensure_memory, make_size, push};
 use crate::value::kind::digits;
 use compactwire::compact::delta::Replace;
@@ -29,8 +30,20 @@ use std::path::{Path, PathBuf};
 /// Text or bytes to read: borrowed from a `str` or `bytes`, copied from a buffer that can change.
 pub(super) enum Input<'py> {
     Str(Bound<'py, PyString>),
+    /// The UTF-8 of a `str` that does not own it yet.
+    Text(String),
     Bytes(Bound<'py, PyBytes>),
     Copy(Vec<u8>),
+}
+
+/// The UTF-8 of a text that is longer than most names, made faster than by the interpreter, which would also keep
+/// it in the `str`. `None` if that is not possible.
+fn converted(text: &Bound<'_, PyString>) -> Option<String> {
+    const SHORT: usize = 64;
+    // SAFETY: the object is a `str` that outlives its characters.
+    let units = unsafe { abi::units(text.as_ptr(), usize::MAX) }.filter(|it| it.count() > SHORT)?;
+    let mut utf8 = String::new();
+    units.read(&mut utf8).then_some(utf8)
 }
 
 impl<'py> Input<'py> {
@@ -38,7 +51,7 @@ impl<'py> Input<'py> {
     /// argument.
     pub(super) fn new(object: &Bound<'py, PyAny>, name: impl Display) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
-            Ok(Self::Str(text.clone()))
+            Ok(converted(text).map_or_else(|| Self::Str(text.clone()), Self::Text))
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
             Ok(Self::Bytes(bytes.clone()))
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
@@ -91,7 +104,7 @@ impl<'py> Input<'py> {
     /// A message: a text, or bytes; `InvalidFormat` for a text with a lone surrogate.
     pub(super) fn wire(&self, py: Python<'py>) -> PyResult<Wire<'_>> {
         match self {
-            Self::Str(_) => self.text(py).map(Wire::Text),
+            Self::Str(_) | Self::Text(_) => self.text(py).map(Wire::Text),
             Self::Bytes(bytes) => Ok(Wire::Bytes(bytes.as_bytes())),
             Self::Copy(bytes) => Ok(Wire::Bytes(bytes)),
         }
@@ -126,6 +139,7 @@ impl<'py> Input<'py> {
     ) -> Result<&'a str, E> {
         match self {
             Self::Str(text) => utf8_or(text, surrogate),
+            Self::Text(text) => Ok(text),
             Self::Bytes(bytes) => utf8(bytes.as_bytes()),
             Self::Copy(bytes) => utf8(bytes),
         }
@@ -134,7 +148,7 @@ impl<'py> Input<'py> {
     /// The bytes; a `str` is a `TypeError` that names the argument and says to encode it first.
     pub(super) fn bytes(&self, name: &str) -> PyResult<&[u8]> {
         match self {
-            Self::Str(_) => {
+            Self::Str(_) | Self::Text(_) => {
                 let message = format!("{name} must be bytes, not str (encode it first)");
                 Err(PyTypeError::new_err(message))
             }
@@ -147,6 +161,7 @@ impl<'py> Input<'py> {
     pub(super) fn bytes_or_utf8(&self) -> PyResult<Cow<'_, [u8]>> {
         match self {
             Self::Str(text) => utf8_with_surrogates(text),
+            Self::Text(text) => Ok(text.as_bytes().into()),
             Self::Bytes(bytes) => Ok(bytes.as_bytes().into()),
             Self::Copy(bytes) => Ok(bytes.into()),
         }

@@ -204,12 +204,13 @@ pub(super) fn encode_json<'py>(
 pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
     let py = text.py();
     let data = Input::new(text, "text")?;
+    let decode = |text: &str| {
+        ensure_memory(memory_of(text.as_bytes()))?;
+        super::detached(py, text.len(), || json::decode(text))
+    };
     let read = match &data {
-        Input::Str(text) => {
-            let text = super::args::utf8(text, "text")?;
-            ensure_memory(memory_of(text.as_bytes()))?;
-            super::detached(py, text.len(), || json::decode(text))?
-        }
+        Input::Str(text) => decode(super::args::utf8(text, "text")?)?,
+        Input::Text(text) => decode(text)?,
         Input::Bytes(_) | Input::Copy(_) => {
             let bytes = data.bytes("data")?;
             ensure_memory(memory_of(bytes))?;

@@ -8,7 +8,6 @@
 
 use super::kind::ordered_dict;
 use crate::abi::{self, Elements, Units};
-use compactwire::text::characters;
 use compactwire::walk::{Found, Look, Stop, Type, Walk};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -70,11 +69,7 @@ impl BorrowedWalk<'_> {
 
     #[inline(never)]
     fn converted(&mut self, units: &Units<'_>) -> Result<&str, Stop<NotPlain>> {
-        let converted = match units {
-            Units::One(units) => characters::read(units, &mut self.text),
-            Units::Two(units) => characters::read(units, &mut self.text),
-        };
-        if converted == Ok(true) { Ok(&self.text) } else { Err(Stop::Unusual) }
+        if units.read(&mut self.text) { Ok(&self.text) } else { Err(Stop::Unusual) }
     }
 }
 
