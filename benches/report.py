@@ -147,10 +147,10 @@ def targets(record: Record) -> str:
         ratio, target = worst["ratio"], worst["target"]
         met = sum(row["ratio"] <= row["target"] for row in found)
         where = worst["size"] + (", collector on" if worst.get("collector") else "")
-        rows.append([work, peer, f"{met} of {len(found)}", where, share(ratio), share(target),
+        rows.append([work, peer, where, f"{met} of {len(found)}", share(ratio), share(target),
                      _verdict(ratio, target)])  # fmt: skip
-    header = ["work", "peer", "met", "worst at", "measured", "wanted", "verdict"]
-    return table(header, rows, text_columns=2)
+    header = ["work", "peer", "worst at", "met", "measured", "wanted", "verdict"]
+    return table(header, rows, text_columns=3)
 
 
 def _work(row: Record) -> str:

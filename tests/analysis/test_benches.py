@@ -85,7 +85,7 @@ def test_targets_are_computed_from_the_rows() -> None:
     record = {"speed": rows({"1 B": 0.5}, 0.4), "core": [], "systems": systems}
     line = report.targets(record).splitlines()[2]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
-        "w", "p", "1 of 3", "2 B", "1.50", "1.00", "missed by 50%",
+        "w", "p", "2 B", "1 of 3", "1.50", "1.00", "missed by 50%",
     ]  # fmt: skip
 
 
