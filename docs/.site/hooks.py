@@ -41,17 +41,21 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = re.sub(rf"\]\(\.\./{re.escape(source)}(?=[)#])", f"]({name}", markdown)
     markdown = re.sub(r"\]\(\.\./notebooks/(\w+)\.ipynb(?=[)#])", r"](notebooks/\1.md", markdown)
     markdown = re.sub(r"^```python(?: \S+\.py)?$\n(?=>>>)", "```pycon\n", markdown, flags=re.M)
+    # What tells doctest how to compare is nothing to read.
+    markdown = re.sub(r" *# doctest: \+\w+$|^<BLANKLINE>$", "", markdown, flags=re.M)
     return re.sub(r"^```python (\S+\.py)$", r'```python title="\1"', markdown, flags=re.M)
 
 
 def on_page_content(content: str, **_: Any) -> str:
     """Let the copy button take the code of a session, without prompts and output.
 
-    In the cells of a table, show an escaped bar in code as a bar, as forges do.
+    In the cells of a table, show an escaped bar in code as a bar, as forges do. Mark code that is
+    short enough for a line of its own: an option such as `--json` does not break after a hyphen.
     """
     content = re.sub(
         r"(?<=<code>)[^<]*(?=</code>)", lambda code: code[0].replace("\\|", "|"), content
     )
+    content = re.sub(r"<code>(?=[^<\n]{1,24}</code>)", '<code class="short">', content)
     return re.sub(r'<code>(<span class="gp">.*?</code>)', _with_copy, content, flags=re.S)
 
 

@@ -4,7 +4,8 @@ Classes of the compiled module take their arguments in ``__new__``; Griffe looks
 Docstrings end with a line ``Source: ...``, but in the NumPy style a section has no end, so that the
 line would count as one more parameter or return value. It becomes the section "Notes" instead. The
 page about a compiled module says where its names are public. A private name of a type, which no
-page explains, is shown as the type.
+page explains, is shown as the type. The default of a parameter is that of the signature: Griffe
+shows that of the first name for each of ``width, height : int``, and of choices the first.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ class Signatures(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Show the parameters of ``__new__`` as those of the class, once stubs are merged."""
         pending: list[griffe.Object] = [pkg]
+        documented: list[griffe.Function | griffe.Class] = []
         while pending:
             for member in pending.pop().members.values():
                 if isinstance(member, griffe.Alias):
                     continue
                 if isinstance(member, griffe.Module | griffe.Class):
                     pending.append(member)
+                if isinstance(member, griffe.Function | griffe.Class):
+                    documented.append(member)
                 if isinstance(member, griffe.Function):
                     member.returns = _spelled(member.returns, member)
                     for parameter in member.parameters:
@@ -49,6 +53,20 @@ class Signatures(griffe.Extension):
                     if isinstance(new, griffe.Function) and "__init__" not in member.members:
                         member.set_member("__init__", new)
                         new.name = "__init__"
+        for member in documented:
+            _take_defaults(member)
+
+
+def _take_defaults(documented: griffe.Function | griffe.Class) -> None:
+    """Show the default of each parameter that the docstring explains."""
+    # A dataclass gets its parameters later; its docstring must not be parsed before.
+    if documented.docstring is None or not documented.parameters:
+        return
+    defaults = {each.name: each.default for each in documented.parameters}
+    for section in documented.docstring.parsed:
+        if isinstance(section, griffe.DocstringSectionParameters):
+            for shown in section.value:
+                shown.value = defaults.get(shown.name, shown.value)
 
 
 def _spelled(annotation: Any, used: griffe.Object) -> Any:
@@ -62,5 +80,17 @@ def _spelled(annotation: Any, used: griffe.Object) -> Any:
     if isinstance(annotation, griffe.Expr):
         names = [field.name for field in dataclasses.fields(annotation) if field.name != "parent"]
         spelled = {name: _spelled(getattr(annotation, name), used) for name in names}
-        return dataclasses.replace(annotation, **spelled)
+        return _flat(dataclasses.replace(annotation, **spelled))
     return annotation
+
+
+def _flat(union: Any) -> Any:
+    """Return ``a | (b | c)`` as ``a | b | c``."""
+    if not (_is_union(union) and _is_union(union.right)):
+        return union
+    left = _flat(dataclasses.replace(union, right=union.right.left))
+    return dataclasses.replace(union, left=left, right=union.right.right)
+
+
+def _is_union(expression: Any) -> bool:
+    return isinstance(expression, griffe.ExprBinOp) and expression.operator == "|"
