@@ -244,7 +244,11 @@ def speed(record: Record) -> str:
     ]
     header = ["work", "size", "peer", "collector", "compactwire", "20%", "the peer", "20%",
               "of its time", "20%", "target"]  # fmt: skip
-    return table(header, rows, text_columns=4)
+    if any(row[3] for row in rows):
+        return table(header, rows, text_columns=4)
+    # The core has no collector, and an empty column takes room.
+    header, *rows = (row[:3] + row[4:] for row in [header, *rows])
+    return table(header, rows, text_columns=3)
 
 
 def core(record: Record) -> str:

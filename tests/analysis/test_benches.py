@@ -89,6 +89,14 @@ def test_targets_are_computed_from_the_rows() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("collector", "shown"), [(None, False), (True, True)])
+def test_a_table_of_the_core_has_no_empty_column(collector: bool | None, shown: bool) -> None:
+    times = dict.fromkeys(["seconds", "fifth", "peer_seconds", "peer_fifth"], 1.0)
+    found = [{**row, **times, "collector": collector} for row in rows({"1 B": 1.0}, None)]
+    header = report.speed({"speed": found}).splitlines()[0]
+    assert ("collector" in header) is shown
+
+
 @pytest.mark.parametrize(
     ("ratio", "shown"), [(1.234, "1.23"), (0.2, "0.20"), (1 / 7.6, "1/7.6"), (1 / 1200, "1/1,200")]
 )
