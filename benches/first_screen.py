@@ -18,7 +18,7 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "index.md")
 CHART = ROOT / "docs" / "assets" / "savings.svg"
 
 # The chart, in pixels; its text must stay legible on a phone.
-WIDTH, ROW, MARGIN, BAR = 520, 58, 16, 18
+WIDTH, ROW, MARGIN, BAR = 420, 58, 16, 18
 
 
 class Texts(NamedTuple):
@@ -79,7 +79,9 @@ def chart(found: list[Figure]) -> str:
     height = 2 * MARGIN + ROW * len(found) - 8
     full = WIDTH - 2 * MARGIN
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        # Without a width of its own, a forge would scale it to the width of the page.
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+        f'viewBox="0 0 {WIDTH} {height}" role="img" '
         'aria-label="What is left of compact JSON" '
         'font-family="Helvetica, Arial, sans-serif" font-size="14">',
         # A background of its own: the page may be dark.
