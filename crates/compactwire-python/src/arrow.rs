@@ -220,8 +220,8 @@ pub(super) enum Unreadable {
         steps: String,
         /// What is wrong, and what to do.
         message: String,
-        /// The error of the object itself, if it raised one.
-        cause: Option<PyErr>,
+        /// The error of the object itself, if it raised one. On macOS it is too large for a result.
+        cause: Option<Box<PyErr>>,
     },
     /// Another error.
     Other(Error),
@@ -242,10 +242,10 @@ impl From<Unreadable> for Error {
 }
 
 /// An error with another one as its cause.
-pub(super) fn caused(error: Error, cause: Option<PyErr>) -> Error {
+pub(super) fn caused(error: Error, cause: Option<Box<PyErr>>) -> Error {
     let error = PyErr::from(error);
-    if cause.is_some() {
-        Python::attach(|py| error.set_cause(py, cause));
+    if let Some(cause) = cause {
+        Python::attach(|py| error.set_cause(py, Some(*cause)));
     }
     error.into()
 }
@@ -355,7 +355,7 @@ fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Unreadable {
     match refused_column(object) {
         Ok(column) => {
             let (code, steps) = (gcf::Code::UnsupportedType, steps(column.as_deref()));
-            Unreadable::Values { code, steps, message, cause: Some(error) }
+            Unreadable::Values { code, steps, message, cause: Some(Box::new(error)) }
         }
         Err(error) => error.into(),
     }
