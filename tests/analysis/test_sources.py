@@ -177,7 +177,7 @@ def test_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no file to read in"):
         read(tmp_path)
     for source in (5, {"a": 1}, b"text"):
-        with pytest.raises(TypeError, match=f"cannot read rows of a {type(source).__name__}"):
+        with pytest.raises(TypeError, match=f"source must be .*, not {type(source).__name__}"):
             read(source)
 
 

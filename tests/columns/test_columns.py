@@ -234,7 +234,7 @@ def test_the_type_of_an_option_is_an_error_with_its_name() -> None:
             {"dictionaries": builtin},
             "dictionaries must be an iterable of Dictionary, not Dictionary",
         ),
-        ({"dictionaries": [1]}, "an item of dictionaries must be a Dictionary, not int"),
+        ({"dictionaries": [1]}, "dictionaries[0] must be a Dictionary, not int"),
     ]
     for options, message in wrong:
         with pytest.raises(TypeError, match=re.escape(message)):

@@ -28,6 +28,20 @@ ORDERS = {"orders": [{"id": 1, "total": 9.5, "items": [{"sku": "a", "n": 1}]}, {
 DEEP = 100_000
 
 
+@pytest.mark.parametrize("character", ["é", "ÿ", "Ā", "я", "語", "、", "\uffff", "🎉"])
+def test_texts_of_any_characters_and_length_are_written(character: str) -> None:
+    for length in range(70):
+        for text in (character * length, "a" * length + character, f"é{character}語a" * length):
+            fresh = text.encode().decode()
+            written = gcf.dumps([fresh])
+            assert gcf.dumps_bytes([fresh]) == written.encode()
+            # Both kinds of input: a str whose UTF-8 nobody has asked for yet, and bytes.
+            assert gcf.loads(written) == gcf.loads(written.encode()) == [text]
+            with pytest.raises(gcf.GcfError, match="surrogate"):
+                gcf.dumps([text + "\ud800"])
+
+
+
 class Colour(enum.Enum):
     RED = "red"
 

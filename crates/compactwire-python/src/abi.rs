@@ -64,7 +64,7 @@ mod of_one_version {
     ///
     /// # Safety
     /// The thread is attached to the interpreter.
-    pub(crate) unsafe fn copy_of_text(text: &str, _: ffi::Py_ssize_t) -> *mut PyObject {
+    pub(crate) unsafe fn copy_of_text(text: &str, len: ffi::Py_ssize_t) -> *mut PyObject {
         /// # Safety
         /// The object is a new `str` of `count` characters, each of the size of `T`.
         unsafe fn fill<T: Unit>(object: *mut PyObject, text: &str, count: usize) {
@@ -75,6 +75,11 @@ mod of_one_version {
             };
             let written = characters::write(text, units);
             assert_eq!(written, count, "every character has been written");
+        }
+        if len < 3 {
+            // The interpreter shares the characters up to U+00FF.
+            // SAFETY: the text has so many bytes.
+            return unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), len) };
         }
         let Measure { count, bound } = characters::measure(text);
         // SAFETY: PyUnicode_New returns a new object of `count` characters of this size, which are not more

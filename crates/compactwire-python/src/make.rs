@@ -43,12 +43,11 @@ pub(crate) fn make_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
 
 /// Creates a str, faster than the interpreter; `PyString::new` panics if there is not enough memory.
 pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    let is_ascii = text.is_ascii();
-    if text.len() < if is_ascii { 2 } else { 3 } {
+    if text.len() < 2 {
         #[expect(clippy::disallowed_methods, reason = "the interpreter shares these strings")]
         return Ok(PyString::new(py, text));
     }
-    if is_ascii {
+    if text.is_ascii() {
         return make_ascii(py, text);
     }
     let size = ffi::Py_ssize_t::try_from(text.len()).map_err(|_| memory_error(NO_MEMORY))?;
