@@ -200,6 +200,15 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
         .ok()
         .filter(|&count| count == 0 || !schema.children.is_null())
         .ok_or_else(|| invalid("the schema has no children where it says so"))?;
+    let expected = match format {
+        b"+l" | b"+L" | b"+vl" | b"+vL" | b"+m" => Some(1),
+        b"+r" => Some(2),
+        _ if format.starts_with(b"+w:") => Some(1),
+        _ => None,
+    };
+    if expected.is_some_and(|expected| count != expected) {
+        return Err(invalid("the schema has another number of children than its format"));
+    }
     for at in 0..count {
         poll();
         // SAFETY: the schema has so many children.

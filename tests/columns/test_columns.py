@@ -164,6 +164,14 @@ def test_a_stream_that_fails_is_raised_with_its_message() -> None:
             arrow.encode(Column(["a"], error="the disk is gone"), errors=errors)
 
 
+@pytest.mark.parametrize("format", [b"+l", b"+L", b"+vl", b"+vL", b"+m", b"+r", b"+w:2"])
+def test_a_schema_without_its_children_is_refused_quietly(format: bytes, capfd: Any) -> None:
+    with pytest.raises(cw.CompactWireError, match="another number of children"):
+        arrow.encode(Column(["a"], format=format))
+    # A panic that is caught would still be written there.
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     "fields",
     [
