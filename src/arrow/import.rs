@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The maximum nesting of a type. The crate `arrow-schema` parses it by recursion.
 const MAX_DEPTH: usize = 256;
 
-/// The maximum number of rows of an array without memory, such as one of nulls.
+/// The maximum number of rows of an array that [takes no memory](takes_no_memory).
 const MAX_EMPTY_ROWS: i64 = 1 << 28;
 
 /// The maximum number of buffers of an array of views.
@@ -339,6 +339,20 @@ fn part_end(data: &ArrayData, start: usize) -> usize {
     }
 }
 
+/// Whether the rows of an array of this type take no memory, so that a few bytes can declare any number of them. Its
+/// rows have all the same size in a text, as far as it can be written.
+pub(super) fn takes_no_memory(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Null
+        | DataType::RunEndEncoded(..)
+        | DataType::FixedSizeBinary(0)
+        | DataType::FixedSizeList(_, 0) => true,
+        DataType::FixedSizeList(field, _) => takes_no_memory(field.data_type()),
+        DataType::Struct(fields) => fields.iter().all(|field| takes_no_memory(field.data_type())),
+        _ => false,
+    }
+}
+
 /// The buffers of an array of a type.
 enum Buffers {
     /// So many.
@@ -398,7 +412,7 @@ impl Checked {
             invalid(format!("an array of the type {data_type} {what}"))
         };
         let (buffers, children) = (Buffers::of(data_type), children(data_type));
-        let rows = check_sizes(array, data_type, &buffers, children.len()).map_err(wrong)?;
+        let rows = check_sizes(array, data_type, &buffers).map_err(wrong)?;
         match buffers {
             Buffers::Exactly(_) => {}
             Buffers::Offsets(_, width) => {
@@ -462,7 +476,6 @@ fn check_sizes(
     array: &mut RawArray,
     data_type: &DataType,
     buffers: &Buffers,
-    children: usize,
 ) -> Result<i64, &'static str> {
     let rows = array.length.checked_add(array.offset).filter(|rows| *rows <= MAX_ROWS);
     let Some(rows) = rows.filter(|_| array.length >= 0 && array.offset >= 0) else {
@@ -475,8 +488,12 @@ fn check_sizes(
         // Some producers pass a buffer that the type does not have.
         array.n_buffers = 0;
     }
-    let is_empty = children == 0 && matches!(buffers, Buffers::Exactly(0 | 1));
-    if rows > MAX_EMPTY_ROWS && (is_empty || matches!(data_type, DataType::FixedSizeList(_, 0))) {
+    if let DataType::FixedSizeBinary(size) = data_type
+        && rows.checked_mul((*size).into()).is_none_or(|size| size > MAX_ROWS)
+    {
+        return Err("has an impossible number of rows");
+    }
+    if rows > MAX_EMPTY_ROWS && takes_no_memory(data_type) {
         return Err("has too many rows without memory");
     }
     let expected = match buffers {

@@ -104,6 +104,36 @@ def test_a_growing_column_needs_twice_its_memory_and_no_more() -> None:
     assert found.stdout == "8\n", found.stderr
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory the Linux way")
+def test_no_memory_is_taken_for_rows_that_take_none() -> None:
+    pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    code = (
+        "import resource\n"
+        "import pyarrow as pa\n"
+        "from compactwire import gcf\n"
+        "zero = pa.array([0], pa.int32())\n"
+        "nulls = pa.nulls(1 << 28)\n"
+        "none = pa.array([None], pa.utf8())\n"
+        "runs = pa.RunEndEncodedArray.from_arrays(pa.array([1 << 28]), none)\n"
+        "wide = pa.StructArray.from_arrays([runs] * 50, [str(n) for n in range(50)])\n"
+        "columns = [\n"
+        "    pa.DictionaryArray.from_arrays(zero, nulls),\n"
+        "    pa.ListViewArray.from_arrays(zero, pa.array([1], pa.int32()), nulls),\n"
+        "    pa.ListArray.from_arrays([0, 1], wide),\n"
+        "]\n"
+        "gcf.dumps(columns[0].slice(0, 0))\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000,) * 2)\n"
+        "print([len(gcf.loads(gcf.dumps(column))) for column in columns[:2]])\n"
+        "try:\n"
+        "    gcf.dumps(columns[2])\n"
+        "except gcf.GcfError as error:\n"
+        "    print(error.code)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "[1, 1]\nlimit_exceeded\n", found.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the function raise of C")
 def test_ctrl_c_ends_the_joining_of_chunks() -> None:
     column = arrow.detect(Column(["RES|"], ["RES|"]))

@@ -172,6 +172,14 @@ def test_a_schema_without_its_children_is_refused_quietly(format: bytes, capfd: 
     assert capfd.readouterr().err == ""
 
 
+def test_sizes_of_values_that_no_memory_has_are_refused_quietly(capfd: Any) -> None:
+    with pytest.raises(cw.CompactWireError, match="impossible number of rows"):
+        arrow.encode(
+            Column(["a"], format=b"w:2147483647", fields={"length": 2**48, "n_buffers": 2})
+        )
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -194,11 +194,41 @@ def test_a_null_key_of_a_map_is_named() -> None:
     assert caught.value.path == "$[0]"
 
 
-def test_run_end_encoded_nulls_are_null() -> None:
-    column = pa.RunEndEncodedArray.from_arrays(
-        pa.array([2], pa.int32()), pa.array([None], pa.utf8())
-    )
-    assert gcf.loads(gcf.dumps(column)) == [None, None]
+def runs(ends: list[int], values: Any, type: Any = None) -> Any:
+    return pa.RunEndEncodedArray.from_arrays(pa.array(ends, type or pa.int64()), values)
+
+
+def of_no_size(rows: int, valid: bytes | None = None) -> Any:
+    """Byte strings of no bytes."""
+    buffers = [valid and pa.py_buffer(valid), pa.py_buffer(b"")]
+    return pa.Array.from_buffers(pa.binary(0), rows, buffers)
+
+
+def union(values: list[Any]) -> Any:
+    types, offsets = pa.array([0] * len(values), pa.int8()), pa.array(range(len(values)))
+    return pa.UnionArray.from_dense(types, offsets.cast(pa.int32()), [pa.array(values, pa.utf8())])
+
+
+NOTHING = pa.array([None], pa.utf8())
+
+
+@pytest.mark.parametrize("ends", [pa.int16(), pa.int32(), pa.int64()])
+@pytest.mark.parametrize(
+    "values",
+    [
+        NOTHING,
+        pa.nulls(1),
+        pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), NOTHING),
+        runs([1], NOTHING),
+        union([None]),
+    ],
+    ids=["texts", "nulls", "dictionary", "runs", "union"],
+)
+def test_run_end_encoded_nulls_are_null(ends: Any, values: Any) -> None:
+    column = runs([3], values, ends)
+    for some in (column.slice(1), pa.table({"c": column.slice(1)}).column(0)):
+        assert gcf.loads(gcf.dumps(some)) == [None, None]
+    assert gcf.loads(gcf.dumps({"a": [pa.table({"c": column})]})) == {"a": [[{"c": None}] * 3]}
 
 
 @pytest.mark.parametrize("zone", ["+99:99", "+1:-70"])
@@ -230,6 +260,10 @@ def test_a_named_zone_is_written_in_utc() -> None:
         (pa.array([2**62], pa.timestamp("s")), "out_of_range", "$[0].c"),
         (pa.array([-800_000], pa.date32()), "out_of_range", "$[0].c"),
         (pa.array([[[None, b"x"]]]), "unsupported_type", "$[0].c[0][1]"),
+        (runs([2, 3], pa.array([None, "x"])), "unsupported_type", "$[2].c"),
+        (union([None, "x"]), "unsupported_type", "$[1].c"),
+        (runs([2**28], pa.array(["x"])), "unsupported_type", "$[0].c"),
+        (of_no_size(2**28), "unsupported_type", "$[0].c"),
     ],
     ids=str,
 )
@@ -330,6 +364,43 @@ def text_views(rows: int, text: str) -> Any:
     return pa.Array.from_buffers(pa.string_view(), rows, buffers)
 
 
+def tagged(column: Any, extension: str) -> Any:
+    field = pa.field("a", column.type, metadata={"ARROW:extension:name": extension})
+    return pa.Table.from_arrays([column], schema=pa.schema([field]))
+
+
+def large_list(elements: Any) -> Any:
+    return pa.LargeListArray.from_arrays(pa.array([0, len(elements)], pa.int64()), elements)
+
+
+ENDLESS = 2**40
+# Columns of a few bytes.
+WITHOUT_MEMORY = {
+    "nulls": pa.Array.from_buffers(pa.null(), ENDLESS, [None]),
+    "runs of null": runs([ENDLESS], NOTHING),
+    "runs of a value": runs([ENDLESS], pa.array(["x"])),
+    "no size": of_no_size(ENDLESS),
+    "no size, tagged": tagged(of_no_size(ENDLESS), "arrow.uuid"),
+    "lists of no size": pa.FixedSizeListArray.from_arrays(of_no_size(ENDLESS), 1),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_MEMORY)
+def test_rows_without_memory_are_limited(name: str) -> None:
+    column = WITHOUT_MEMORY[name]
+    columns = [column]
+    if not isinstance(column, pa.Table):
+        columns += [pa.StructArray.from_arrays([column], ["a"]), large_list(column)]
+    for some in columns:
+        for call in (gcf.dumps, lambda some: gcf.dumps({"a": [some]}), common):
+            with pytest.raises(cw.CompactWireError, match="too many rows without memory"):
+                call(some)
+
+
+def common(value: Any) -> object:
+    return cw.shrink(value, types="common")
+
+
 @pytest.mark.parametrize(
     "column",
     [
@@ -341,6 +412,9 @@ def text_views(rows: int, text: str) -> Any:
         pa.chunked_array([shared(1_000, "x" * 100_000)] * 10),
         text_views(10_000, "x" * 100_000),
         pa.nulls(20_000_000),
+        runs([20_000_000], NOTHING),
+        of_no_size(20_000_000, bytes(2_500_000)),
+        views(20_000, 2_000, pa.nulls(2_000)),
         pa.array([[{"x" * 100_000: 1}]] * 10_000),
     ],
     ids=[
@@ -352,6 +426,9 @@ def text_views(rows: int, text: str) -> Any:
         "chunks",
         "views",
         "nulls",
+        "runs",
+        "nulls of no size",
+        "list view of nulls",
         "names",
     ],
 )

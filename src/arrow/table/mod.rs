@@ -16,7 +16,7 @@
 //! Binary, durations, intervals, unions and run-end-encoded columns are errors where they are not null.
 //!
 //! # Modules
-//! `node` reads the buffers, `moments` dates, times, decimals and UUIDs. `flat` writes tables of scalars as GCF, and `walk`
+//! `node` reads the buffers, `nulls` which rows are null, `moments` dates, times, decimals and UUIDs. `flat` writes tables of scalars as GCF, and `walk`
 //! is the fast path of the writer of GCF for the others; neither builds rows. `emit` is the checked path, which
 //! reports errors. `repeats` limits how much is written.
 
@@ -24,6 +24,7 @@ mod emit;
 mod flat;
 mod moments;
 mod node;
+mod nulls;
 mod repeats;
 mod walk;
 
@@ -33,6 +34,7 @@ use crate::gcf::{self, Builder, Bump, EncodeOptions};
 use crate::interrupt::Steps;
 use crate::memory;
 use crate::text::output::Output;
+use arrow_array::Array;
 pub use emit::Target;
 use node::{COLUMN_SIZE, Node};
 use walk::{Cell, Rows};
@@ -40,7 +42,7 @@ use walk::{Cell, Rows};
 /// A column as a value: an array of its rows.
 pub struct Table {
     chunks: Vec<Node>,
-    /// The first row of each chunk, and the number of all rows.
+    /// The first row of each chunk, and the number of all rows. Only the first row if it cannot be written.
     starts: Vec<usize>,
 }
 
@@ -51,14 +53,22 @@ impl Table {
     /// [`Error::OutOfMemory`]; `limit_exceeded` if its rows refer to the same cells too often.
     pub fn new(column: &Column) -> Result<Self, Error> {
         memory::ensure(column.chunks().len().saturating_mul(COLUMN_SIZE))?;
-        repeats::check(column.chunks())?;
-        let field = column.field();
-        let chunks = column.chunks().iter().map(|chunk| Node::new(field, &**chunk));
+        let (field, chunks) = (column.field(), column.chunks());
+        let nodes = chunks.iter().map(|chunk| Node::new(field, &**chunk));
+        let mut nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        if let Some(at) = chunks.iter().position(|chunk| !chunk.is_empty())
+            && nodes[at].is_unsupported(0)
+        {
+            // The error of the first row comes before any work on the others, which may be very many.
+            repeats::check(&[chunks[at].slice(0, 1)])?;
+            return Ok(Self { chunks: vec![nodes.swap_remove(at)], starts: vec![0, 1] });
+        }
+        repeats::check(chunks)?;
         let mut starts = vec![0];
-        for chunk in column.chunks() {
+        for chunk in chunks {
             starts.push(starts[starts.len() - 1] + chunk.len());
         }
-        Ok(Self { chunks: chunks.collect::<Result<_, _>>()?, starts })
+        Ok(Self { chunks: nodes, starts })
     }
 
     fn rows(&self) -> usize {

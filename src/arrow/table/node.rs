@@ -3,6 +3,7 @@
 //! Invariant: a row that is null is never read, because Arrow leaves open what lies there.
 
 use super::moments::Moments;
+use super::nulls::Nulls;
 use crate::arrow::error::Error;
 use crate::arrow::integers::Integers;
 use crate::arrow::keys::Keys;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 /// The values of a column of one chunk.
 pub(super) struct Node {
-    nulls: Option<NullBuffer>,
+    nulls: Nulls,
     pub(super) kind: Kind,
 }
 
@@ -128,11 +129,6 @@ impl Ranges {
 impl Node {
     /// Prepares to read an array of a column or child with this field.
     pub(super) fn new(field: &Field, array: &dyn Array) -> Result<Self, Error> {
-        let nulls = match array.data_type() {
-            // `Keys` knows its nulls, and some of its indices may have no value.
-            DataType::Dictionary(..) => None,
-            _ => array.logical_nulls().filter(|nulls| nulls.null_count() > 0),
-        };
         let kind = match array.data_type() {
             DataType::Struct(fields) => Self::structure(array.as_struct(), fields)?,
             _ => match (Ranges::of(array), Keys::new(array)) {
@@ -145,7 +141,7 @@ impl Node {
                 (None, None) => scalars(field, array)?,
             },
         };
-        Ok(Self { nulls, kind })
+        Ok(Self { nulls: Nulls::of(array)?, kind })
     }
 
     fn structure(array: &StructArray, fields: &Fields) -> Result<Kind, Error> {
@@ -177,14 +173,38 @@ impl Node {
         Ok(Kind::Map(ranges, Box::new(keys), Box::new(values)))
     }
 
-    /// The rows that are null, if there are any; not those of a dictionary.
+    /// The rows that are null, if the array has a bit for each.
     pub(super) fn nulls(&self) -> Option<&NullBuffer> {
-        self.nulls.as_ref()
+        match &self.nulls {
+            Nulls::Some(nulls) => Some(nulls),
+            _ => None,
+        }
     }
 
+    /// Whether a row is null; not of a dictionary.
     #[inline]
     pub(super) fn is_null(&self, row: usize) -> bool {
-        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+        self.nulls.is_null(row)
+    }
+
+    /// Whether a row is null, also of a dictionary.
+    pub(super) fn is_nothing(&self, row: usize) -> bool {
+        match &self.kind {
+            Kind::Dictionary(keys, values) => {
+                keys.get(row).is_none_or(|index| values.is_nothing(index))
+            }
+            _ => self.is_null(row),
+        }
+    }
+
+    /// Whether a row, or a field of it, has a type that cannot be written.
+    pub(super) fn is_unsupported(&self, row: usize) -> bool {
+        match &self.kind {
+            _ if self.is_null(row) => false,
+            Kind::Unsupported(_) => true,
+            Kind::Struct(of) => of.columns.iter().any(|column| column.is_unsupported(row)),
+            _ => false,
+        }
     }
 
     /// The text of a row of texts.
