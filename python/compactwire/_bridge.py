@@ -14,9 +14,11 @@ from .errors import OptionError
 # For type checkers only: importing `typing` takes milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from os import PathLike
-    from typing import Any, Literal, Protocol
+    from typing import Any, Literal, Protocol, TypeVar
+
+    Result = TypeVar("Result")
 
     class Store(Protocol):
         """A store that finds the edges of a node."""
@@ -128,6 +130,9 @@ CREATE TABLE IF NOT EXISTS edges (
     PRIMARY KEY (source_hash, target_hash, edge_type)) WITHOUT ROWID;
 """
 
+# How long a call waits while another connection holds the file.
+_BUSY_S = 5.0
+
 # A symbol of a store, and an outgoing edge of a symbol.
 Node = namedtuple("Node", ["node_hash", "qualified_name", "kind", "signature"])
 StoredEdge = namedtuple("StoredEdge", ["target_hash", "edge_type"])
@@ -158,15 +163,14 @@ class SQLiteStore:
         # Imported here because few programs need it.
         import sqlite3
 
-        from ._databases import NamedErrors
+        from ._databases import STEP_S, NamedErrors
 
         self._named_errors = NamedErrors(path)
         self._closed = False
         with self._named_errors:
-            self._database = sqlite3.connect(path)
+            self._database = sqlite3.connect(path, timeout=STEP_S)
         try:
-            with self._named_errors:
-                self._database.executescript(_TABLES)
+            self._patiently(lambda: self._database.executescript(_TABLES))
         except BaseException:
             self._database.close()
             raise
@@ -235,15 +239,21 @@ class SQLiteStore:
         return [StoredEdge(*row) for row in rows]
 
     def _run(self, statement: str, *values: str) -> list[tuple[str, ...]]:
+        return self._patiently(lambda: self._database.execute(statement, values).fetchall())
+
+    def _patiently(self, attempt: Callable[[], Result]) -> Result:
+        """Call `attempt`, and wait while another connection holds the file."""
+        from ._databases import retried
+
         with self._named_errors:
-            return self._database.execute(statement, values).fetchall()
+            return retried(attempt, _BUSY_S)
 
     def close(self) -> None:
         """Commit the changes and close the database."""
         if self._closed:
             return
+        self._patiently(self._database.commit)
         with self._named_errors:
-            self._database.commit()
             self._database.close()
         self._closed = True
 

@@ -1,14 +1,49 @@
-"""What the stores in SQLite databases share: checks of the path, and errors that name it."""
+"""What the stores in SQLite databases share: the wait for a lock, and errors that name the file."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from ._texts import check_path, one_line
 from .errors import OptionError
 
 _Path = str | bytes | os.PathLike[str]
+_Result = TypeVar("_Result")
+
+# The `timeout` of a connection: how long SQLite itself waits while another connection holds the
+# file. It does not notice Ctrl-C, so each of its waits is short.
+STEP_S = 0.2
+
+# A rest between two attempts, because SQLite does not wait at all where it sees a deadlock.
+_REST_S = 0.01
+
+
+def retried(attempt: Callable[[], _Result], wait_s: float) -> _Result:
+    """Call `attempt`, again and again for `wait_s` seconds as long as the file is locked.
+
+    Python runs the handlers of signals in between.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            return attempt()
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error):
+                raise
+            if time.monotonic() >= deadline:
+                reason = f"another connection has held the file for {wait_s:g} seconds"
+                error.args = (f"{error}; {reason}",)
+                raise
+        time.sleep(_REST_S)
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    # The module `sqlite3` has errors of its own, without a code. The low byte is the kind.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 class NamedErrors:

@@ -8,8 +8,10 @@ import math
 import pickle
 import random
 import sqlite3
+import threading
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -360,6 +362,26 @@ def test_a_store_in_a_file_is_closed_once_and_named_in_errors(tmp_path: Path) ->
         with pytest.raises(sqlite3.Error) as caught:
             gcf.SQLiteStore(damaged)
         assert str(caught.value).startswith(f"{damaged}: ")
+
+
+def test_a_store_waits_for_another_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.db"
+    with (
+        gcf.SQLiteStore(path) as store,
+        closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr("compactwire._bridge._BUSY_S", 0.1)
+        with pytest.raises(sqlite3.OperationalError, match=r"graph.db: database is locked; "):
+            store.add_node("a", "function")
+        monkeypatch.undo()
+        end = threading.Timer(0.5, other.rollback)  # Longer than SQLite itself waits.
+        end.start()
+        node = store.add_node("a", "function")
+        end.join()
+        assert store.nodes() == [node]
 
 
 def test_a_failing_store_raises_or_is_skipped() -> None:

@@ -7,6 +7,7 @@ import contextlib
 import copy
 import os
 import pickle
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -1209,3 +1210,69 @@ def test_a_decoded_request_is_the_one_that_was_sent(store: SessionStore) -> None
         sender.send(deliver, **request)
         assert content_of(requests[-1]) == expected_content(**request)
     assert isinstance(store.load("one"), SavedSession)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Another connection holds the file, as another process does."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a thread cannot send SIGINT")
+def test_ctrl_c_ends_the_wait_for_a_locked_database(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    ctrl_c = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        with SQLiteSessionStore(tmp_path / "store.db") as store:
+            ctrl_c.start()
+            with locked(tmp_path / "store.db"), pytest.raises(KeyboardInterrupt):
+                store.answer("one", turn, lambda request: "x")
+            assert store.answer("one", turn, lambda request: "x") == "x"
+    finally:
+        ctrl_c.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_database_is_waited_for_as_long_as_it_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    saved = SavedSession(1, b"", "answer", b"")
+    with SQLiteSessionStore(path) as store, ThreadPoolExecutor(1) as pool:
+        with locked(path):
+            call = pool.submit(store.save, "one", saved, after=0)
+            time.sleep(0.5)  # Longer than SQLite itself waits.
+            assert not call.done()
+        assert call.result()
+        monkeypatch.setattr("compactwire.turns._stores._BUSY_S", 0.1)
+        message = r"store.db: database is locked; another .* for 0.1 seconds"
+        with locked(path), pytest.raises(sqlite3.OperationalError, match=message):
+            store.forget("one")
+        assert store.load("one") == saved
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_failed_release_does_not_replace_the_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    def respond(request: cw.Request) -> str:
+        raise Lost
+
+    async def respond_async(request: cw.Request) -> str:
+        raise Lost
+
+    def release(conversation: str, holder: str, /) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        monkeypatch.setattr(store, "release", release)
+        calls = {
+            "sync": lambda: store.answer("one", turn, respond),
+            "async": lambda: asyncio.run(store.answer_async("one", turn, respond_async)),
+        }
+        with pytest.raises(Lost):
+            calls[mode]()

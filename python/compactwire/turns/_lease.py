@@ -25,6 +25,9 @@ from ..errors import TurnInProgress
 _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 0.25
 
+# How long a turn that was interrupted waits for the release of its lease.
+_RELEASE_S = 0.5
+
 _Result = TypeVar("_Result")
 
 
@@ -68,8 +71,14 @@ class Lease:
             while not self._take():
                 time.sleep(next(pauses))
             yield
-        finally:
-            self._release()
+        except Exception:
+            self._try_release()
+            raise
+        except BaseException:
+            # Ctrl-C, for example, must not wait for a database that is locked.
+            self._start_release()
+            raise
+        self._release()
 
     @asynccontextmanager
     async def held_async(self) -> AsyncIterator[None]:
@@ -79,8 +88,10 @@ class Lease:
             while not await finished(self._take):
                 await asyncio.sleep(next(pauses))
             yield
-        finally:
-            await finished(self._release)
+        except BaseException:
+            await finished(self._try_release)
+            raise
+        await finished(self._release)
 
     def _pauses(self) -> Iterator[float]:
         """The seconds to wait before each further attempt; `TurnInProgress` after the deadline."""
@@ -116,6 +127,22 @@ class Lease:
             # A renewal under way would take the lease again after its release.
             self._renewal.join()
         self._store.release(self._conversation, self._holder)
+
+    def _try_release(self) -> None:
+        """Release the lease after an exception, which no other one replaces.
+
+        A lease that cannot be released ends by itself.
+        """
+        with contextlib.suppress(Exception):
+            self._release()
+
+    def _start_release(self) -> None:
+        """Release the lease in a thread, and wait for a short time only."""
+        release = threading.Thread(target=self._try_release, daemon=True)
+        # A process that ends, or has too many threads, starts none.
+        with contextlib.suppress(RuntimeError):
+            release.start()
+            release.join(_RELEASE_S)
 
 
 @cache

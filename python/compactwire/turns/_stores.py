@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _ADVICE = "answer it after `respond` has returned, or in another conversation"
 
+# How long a call waits while another connection holds the file of a database.
+_BUSY_S = 30.0
+
 # How often a task asks for a lock that a thread or another event loop holds.
 _POLL_S = 0.01
 
@@ -163,7 +166,11 @@ class SessionStore(ABC):
         return inf
 
     def release(self, conversation: str, holder: str, /) -> None:  # noqa: B027
-        """End the reservation of `holder`, if there is one."""
+        """End the reservation of `holder`, if there is one.
+
+        After an exception that is no `Exception`, such as that of Ctrl-C, `answer` calls it in a
+        thread, for which it waits half a second at most.
+        """
 
     def answer(
         self, conversation: str, turn: Turn, respond: Callable[[Request], str | bytes], /
@@ -452,7 +459,7 @@ class SQLiteSessionStore(SessionStore):
     ) -> None:
         import sqlite3
 
-        from .._databases import NamedErrors
+        from .._databases import STEP_S, NamedErrors
 
         super().__init__(max_size=max_size, checked=checked, wait_s=wait_s)
         self._max_sessions, self._idle_s = _limits(max_sessions, idle_s)
@@ -467,7 +474,7 @@ class SQLiteSessionStore(SessionStore):
         # Autocommit: each statement is a transaction of its own.
         with self._named_errors:
             self._database = sqlite3.connect(
-                path, timeout=30.0, isolation_level=None, check_same_thread=False
+                path, timeout=STEP_S, isolation_level=None, check_same_thread=False
             )
         try:
             self._create()
@@ -530,20 +537,32 @@ class SQLiteSessionStore(SessionStore):
 
     def _run(self, statement: str, *values: object) -> tuple[list[Any], int]:
         """Run a statement; return its rows and the number of rows that it changed."""
+        from .._databases import retried
+
+        def attempt() -> tuple[list[Any], int]:
+            with self._guard:
+                cursor = self._database.execute(statement, values)
+                return cursor.fetchall(), cursor.rowcount
+
         self._check_process()
-        with self._guard, self._named_errors:
-            cursor = self._database.execute(statement, values)
-            return cursor.fetchall(), cursor.rowcount
+        with self._named_errors:
+            return retried(attempt, _BUSY_S)
 
     @contextmanager
     def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
         """A transaction; yields the function that runs a statement with its values."""
+        from .._databases import retried
+
+        def run(statement: str, *values: object) -> sqlite3.Cursor:
+            return retried(lambda: self._database.execute(statement, values), _BUSY_S)
+
         self._check_process()
         with self._guard, self._named_errors:
-            self._database.execute("BEGIN IMMEDIATE")
             try:
-                yield lambda statement, *values: self._database.execute(statement, values)
-                self._database.execute("COMMIT")
+                # Ctrl-C may be raised as soon as the transaction has begun.
+                run("BEGIN IMMEDIATE")
+                yield run
+                run("COMMIT")
             except BaseException:
                 self._database.rollback()
                 raise
