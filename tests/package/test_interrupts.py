@@ -403,6 +403,17 @@ def test_another_signal_ends_a_call_that_may_run_python_code() -> None:
     signal.signal(signal.SIGUSR1, before)
 
 
+def test_ctrl_c_ends_the_list_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their constructor is Python code, in which the handler of a signal may raise."""
+
+    def interrupted(*args: Any, **facts: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cw.errors.CompactWireError, "__init__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cad.check("C 1\n")
+
+
 def test_an_interrupted_session_is_unchanged() -> None:
     ours, theirs = cw.Session(), cw.Session()
     theirs.decode_request(ours.encode_request(system="Be brief.", context="Hi", pack=True))

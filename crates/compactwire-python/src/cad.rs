@@ -4,6 +4,7 @@ mod stream;
 
 use super::args::{self, Input, each, read_file, sizes};
 use super::detached;
+use super::errors::classes::CompactParseError;
 use super::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_bytes, make_list, make_str};
@@ -17,7 +18,7 @@ use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losse
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::text::scan;
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PySequence, PyString};
@@ -457,7 +458,8 @@ fn check<'py>(
     let errors = detached(py, bytes.len(), || core::check(&bytes, dialect, limit))?;
     let errors = errors.into_iter().map(|error| {
         let error = PyErr::from(Error::from(error));
-        if error.is_instance_of::<PyMemoryError>(py) {
+        // Its constructor is Python code: a handler of a signal, or a lack of memory, may raise another one.
+        if !error.is_instance_of::<CompactParseError>(py) {
             return Err(error);
         }
         Ok(error.into_value(py).into_bound(py))

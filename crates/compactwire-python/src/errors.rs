@@ -100,7 +100,7 @@ impl From<gcf::ReadError<Error>> for Error {
     }
 }
 
-mod classes {
+pub(super) mod classes {
     macro_rules! import {
         ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
     }
