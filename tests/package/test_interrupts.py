@@ -365,6 +365,27 @@ def test_a_signal_ends_the_wait_for_a_fifo(reader: str, wait: str, tmp_path: Pat
     assert result.stderr.strip().endswith(b"KeyboardInterrupt")
 
 
+@pytest.mark.parametrize("reader", ["cad.load", "gcf.load", "cw.Dictionary.load"])
+def test_a_signal_ends_the_reading_of_an_endless_file(reader: str) -> None:
+    """The limit of memory ends a reader that no signal ends, with another error."""
+    code = (
+        "import resource, signal; import compactwire as cw; from compactwire import cad, gcf; "
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); "
+        "signal.signal(signal.SIGALRM, signal.default_int_handler); "
+        f"signal.setitimer(signal.ITIMER_REAL, 0.05); {reader}('/dev/zero')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=60
+    )
+    assert result.stderr.strip().endswith(b"KeyboardInterrupt")
+
+
+def test_a_file_of_several_pieces_is_read_whole(tmp_path: Path) -> None:
+    text = json.dumps("x" * 9_000_000)  # Files are read in pieces of 8 MiB.
+    (tmp_path / "file").write_text(gcf.from_json(text))
+    assert gcf.load(tmp_path / "file") == json.loads(text)
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_a_file_at_a_path_is_closed(reader: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("C 1 1 1\n")

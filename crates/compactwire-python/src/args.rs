@@ -4,7 +4,7 @@ use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,
 };
 use crate::abi;
-use crate::make::{ensure_memory, make_size, push};
+use crate::make::{ensure_memory, make_bytes, make_list, make_size, push};
 use crate::value::kind::digits;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{self, Choice, Format, Layout, Protocol, Wire};
@@ -203,19 +203,44 @@ impl PathFile {
             .cast_into()?)
     }
 
-    /// Reads a whole file.
+    /// Reads a whole file. It may be endless: signals are handled after every [`PIECE`].
     pub(super) fn read_all<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyBytes>> {
         let file = Self::open(py, path)?;
-        let read = file.0.bind(py).call_method0("readall").map_err(|error| {
-            // The error of a read does not name the file. It occurs for some files of `/proc`, and for a
-            // folder on Windows.
-            match error.value(py).getattr("errno").and_then(|code| code.extract()) {
-                Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
-                Err(_) => error,
+        let mut pieces = Vec::new();
+        loop {
+            let piece = file.read(py, PIECE).map_err(|error| named_error(py, error, path))?;
+            if piece.as_bytes().is_empty() {
+                return joined(py, pieces);
             }
-        })?;
-        Ok(read.cast_into()?)
+            push(&mut pieces, piece)?;
+            py.check_signals()?;
+        }
     }
+}
+
+/// How many bytes of a whole file are read at once.
+const PIECE: usize = 8 << 20;
+
+/// Names the file in the error of a read, which does not. It occurs for some files of `/proc`, and for a folder
+/// on Windows.
+fn named_error(py: Python<'_>, error: PyErr, path: &Path) -> PyErr {
+    match error.value(py).getattr("errno").and_then(|code| code.extract()) {
+        Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
+        Err(_) => error,
+    }
+}
+
+fn joined<'py>(
+    py: Python<'py>,
+    mut pieces: Vec<Bound<'py, PyBytes>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    if pieces.len() == 1
+        && let Some(whole) = pieces.pop()
+    {
+        return Ok(whole);
+    }
+    let pieces = make_list(py, pieces.into_iter().map(Ok))?;
+    Ok(make_bytes(py, b"")?.call_method1("join", (pieces,))?.cast_into()?)
 }
 
 impl Drop for PathFile {
