@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -433,6 +434,67 @@ def test_ctrl_c_ends_the_list_of_errors(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(cw.errors.CompactWireError, "__init__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         cad.check("C 1\n")
+
+
+@contextlib.contextmanager
+def running(call: Call) -> Iterator[None]:
+    """Another thread makes a call again and again."""
+    stop = threading.Event()
+
+    def run() -> None:
+        while not stop.is_set():
+            call()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+
+
+def delta_stream() -> tuple[Call, Call]:
+    stream, texts = cw.DeltaStream(), itertools.cycle([TEXT, TEXT[::-1]])
+    return (lambda: stream.push(next(texts))), partial(getattr, stream, "content")
+
+
+def session() -> tuple[Call, Call]:
+    session, texts = cw.Session(), itertools.cycle([TEXT, TEXT[::-1]])
+    encode = partial(session.encode_request, pack=True)
+    return (lambda: encode(context=next(texts))), partial(getattr, session, "stats")
+
+
+def producer() -> tuple[Call, Call]:
+    producer, sets = gcf.KeyedProducer(SET), itertools.cycle([NEXT, SET])
+    return (lambda: producer.push(next(sets))), partial(getattr, producer, "last")
+
+
+@pytest.mark.parametrize("make", [delta_stream, session, producer])
+def test_ctrl_c_ends_the_wait_for_another_thread(make: Callable[[], tuple[Call, Call]]) -> None:
+    long, short = make()
+    with running(long):
+        # Now and then, the call finds the other thread between two calls.
+        assert not all(is_finished(short) for _ in range(5))
+    assert is_finished(short)
+
+
+def test_ctrl_c_ends_the_wait_for_a_stream_whose_target_blocks() -> None:
+    blocked, go_on = threading.Event(), threading.Event()
+
+    def write(text: str) -> None:
+        if "1" in text:
+            blocked.set()
+            go_on.wait(10)  # As a socket does whose peer does not read.
+
+    stream = gcf.StreamEncoder(write)
+    stream.begin_array("t", ["a"])
+    thread = threading.Thread(target=stream.row, args=[[1]])
+    thread.start()
+    blocked.wait()
+    assert not is_finished(partial(stream.row, (2,)))
+    assert not is_finished(stream.close)
+    go_on.set()
+    thread.join()
+    stream.close()
 
 
 def test_an_interrupted_session_is_unchanged() -> None:

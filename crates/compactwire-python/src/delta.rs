@@ -4,13 +4,13 @@ use super::args::{self, sizes, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{built, detached, locked, locked_long};
+use crate::lock::Lock;
 use crate::make::{Str, ensure_memory, make_str};
 use crate::named;
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::Mutex;
 
 /// Encode the shortest delta that turns one text into another.
 ///
@@ -108,7 +108,7 @@ fn options(replace: &str, max_size: usize) -> PyResult<ApplyOptions> {
 #[pyclass(frozen, module = "compactwire")]
 pub(super) struct DeltaStream {
     /// Its text is replaced completely or not at all.
-    core: Mutex<delta::DeltaStream>,
+    core: Lock<delta::DeltaStream>,
     options: ApplyOptions,
 }
 
@@ -125,7 +125,7 @@ impl DeltaStream {
         let options = options(replace, max_size)?;
         let content = content.map_or(Ok(""), |content| utf8(content, "content"))?;
         ensure_memory(FACTOR * content.len())?;
-        Ok(Self { core: Mutex::new(delta::DeltaStream::new(content, options)), options })
+        Ok(Self { core: Lock::new(delta::DeltaStream::new(content, options)), options })
     }
 
     /// Set a new text and return the delta to send to the peer.
@@ -170,17 +170,17 @@ impl DeltaStream {
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         self.ensure_memory(py, 0)?;
-        let content = locked(py, &self.core, |core| core.content().to_owned());
+        let content = locked(py, &self.core, |core| core.content().to_owned())?;
         make_str(py, &content)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> Str<String> {
-        let bytes = locked(py, &self.core, |core| core.content().len());
+    fn __repr__(&self, py: Python<'_>) -> PyResult<Str<String>> {
+        let bytes = locked(py, &self.core, |core| core.content().len())?;
         let replace = match self.options.replace {
             Replace::Overwrite => "overwrite",
             Replace::Truncate => "truncate",
         };
-        Str(format!("<DeltaStream, {bytes} bytes, replace={replace:?}>"))
+        Ok(Str(format!("<DeltaStream, {bytes} bytes, replace={replace:?}>")))
     }
 }
 
@@ -191,7 +191,7 @@ const FACTOR: usize = 8;
 impl DeltaStream {
     /// Raises `MemoryError` unless there is memory for a call with an input of this size.
     fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
-        let held = locked(py, &self.core, |core| core.content().len());
+        let held = locked(py, &self.core, |core| core.content().len())?;
         ensure_memory(FACTOR * (held + bytes))
     }
 }

@@ -71,14 +71,6 @@ pub(crate) fn to_end<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     run(|| false, work).map_err(raised)
 }
 
-/// [`undone`] without the interpreter lock.
-pub(crate) fn undone_detached<T: Send>(
-    py: Python<'_>,
-    mut work: impl Send + FnMut() -> T,
-) -> PyResult<T> {
-    undone(py, || py.detach(&mut work))
-}
-
 fn handle_signals() -> bool {
     let handle = |py: Python<'_>| with_collector(|| py.check_signals());
     match is_due().then(|| Python::try_attach(handle)).flatten() {

@@ -28,6 +28,7 @@ mod gcf;
 mod graph;
 mod inspect;
 mod interrupt;
+mod lock;
 mod make;
 mod message;
 mod named;
@@ -42,10 +43,9 @@ mod wire;
 
 use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
-use interrupt::{DETACH_FROM, detached, to_end, undone_detached};
+use interrupt::{DETACH_FROM, detached, to_end, undone};
+use lock::Lock;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
-use std::sync::{Mutex, PoisonError};
 use value::collector::CollectorPause;
 
 #[global_allocator]
@@ -128,9 +128,9 @@ fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Runs `work` under a lock for a short time. `work` must not run Python code, and must leave the content
-/// valid even if it panics: a poisoned lock is used like any other.
-fn locked<L, T>(py: Python<'_>, lock: &Mutex<L>, work: impl FnOnce(&mut L) -> T) -> T {
-    work(&mut lock.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+/// valid even if it panics. A signal whose handler raises ends the wait for the lock.
+fn locked<L, T>(py: Python<'_>, lock: &Lock<L>, work: impl FnOnce(&mut L) -> T) -> PyResult<T> {
+    Ok(work(&mut *lock.hold(py)?))
 }
 
 /// The result of a call, made under a lock before the call changes what the lock protects: if there is no memory
@@ -147,12 +147,16 @@ fn built<T>(make: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, T>>) -> Result<P
 /// `work`, which may be called again afterwards: until its last poll, it must change nothing.
 fn locked_long<L: Send, T: Send>(
     py: Python<'_>,
-    lock: &Mutex<L>,
+    lock: &Lock<L>,
     bytes: usize,
     mut work: impl Send + FnMut(&mut L) -> T,
 ) -> PyResult<T> {
     if bytes < DETACH_FROM {
-        return to_end(|| locked(py, lock, work));
+        return to_end(|| locked(py, lock, work))?;
     }
-    undone_detached(py, || work(&mut lock.lock().unwrap_or_else(PoisonError::into_inner)))
+    undone(py, || {
+        let mut held = lock.hold(py)?;
+        let content: &mut L = &mut held;
+        Ok(py.detach(|| work(content)))
+    })?
 }

@@ -9,6 +9,7 @@ use super::record::{self, Names, Record, returned_by_value};
 use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
+use crate::lock::Lock;
 use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
 use crate::named;
 use compactwire::excerpt::excerpt;
@@ -16,7 +17,7 @@ use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_pack
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString, PyTuple};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The state of one side of a connection, so that each turn sends only what is new. Thread-safe.
@@ -41,7 +42,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Source: Compact Protocol v2 part 2.
 #[pyclass(frozen, module = "compactwire")]
 pub(super) struct Session {
-    core: Mutex<session::Session>,
+    core: Lock<session::Session>,
     checked: bool,
 }
 
@@ -54,7 +55,7 @@ impl Session {
         #[pyo3(from_py_with = named::checked)] checked: bool,
     ) -> Self {
         let limits = Limits { max_size };
-        Self { core: Mutex::new(session::Session::new(limits)), checked }
+        Self { core: Lock::new(session::Session::new(limits)), checked }
     }
 
     /// Encode a request: references for what the peer has, and the content of everything else.
@@ -335,8 +336,8 @@ impl Session {
     }
 
     /// Treat the last graph as lost: its symbols will be declared again under their ids.
-    fn forget_graph(&self, py: Python<'_>) {
-        self.work(py, session::Session::forget_graph);
+    fn forget_graph(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, session::Session::forget_graph)
     }
 
     /// Encode a keyed set: completely the first time, then as deltas.
@@ -406,8 +407,8 @@ impl Session {
     }
 
     /// Treat the sent keyed sets as lost: the next set of each name is sent in full.
-    fn forget_keyed(&self, py: Python<'_>) {
-        self.work(py, session::Session::forget_keyed);
+    fn forget_keyed(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, session::Session::forget_keyed)
     }
 
     /// Forget that the peer has these references, so that the next request has their content.
@@ -430,7 +431,7 @@ impl Session {
             utf8(&id, "id").map(str::to_owned)
         });
         let ids = ids.collect::<PyResult<Vec<_>>>()?;
-        Ok(self.work(py, |core| ids.iter().filter(|id| core.forget(id)).count()))
+        self.work(py, |core| ids.iter().filter(|id| core.forget(id)).count())
     }
 
     /// Undo the last `encode_request`, because its output was not delivered.
@@ -444,13 +445,13 @@ impl Session {
     /// bool
     ///     Whether there was a request to undo: False if it was undone before, and after `forget`,
     ///     `reset`, a copy or a pickle.
-    fn rollback(&self, py: Python<'_>) -> bool {
+    fn rollback(&self, py: Python<'_>) -> PyResult<bool> {
         self.work(py, session::Session::rollback)
     }
 
     /// Forget everything in both directions; the counts of `stats` continue.
-    fn reset(&self, py: Python<'_>) {
-        self.work(py, session::Session::reset);
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, session::Session::reset)
     }
 
     /// Whether requests contain a hash, as given to `Session`.
@@ -461,10 +462,10 @@ impl Session {
 
     /// Counts of the messages exchanged so far and the bytes saved.
     #[getter]
-    fn stats(&self, py: Python<'_>) -> SessionStats {
-        let stats = self.work(py, |core| core.stats());
+    fn stats(&self, py: Python<'_>) -> PyResult<SessionStats> {
+        let stats = self.work(py, |core| core.stats())?;
         let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
-        SessionStats { messages, bytes_out, bytes_in, plain_bytes }
+        Ok(SessionStats { messages, bytes_out, bytes_in, plain_bytes })
     }
 
     /// Write the state of the session, for `from_bytes` of the same version of this package.
@@ -508,18 +509,18 @@ impl Session {
         Self::restore(data.py(), Input::new(data, "data")?.bytes("data")?, checked)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> Str<String> {
-        let stats = self.work(py, |core| core.stats());
+    fn __repr__(&self, py: Python<'_>) -> PyResult<Str<String>> {
+        let stats = self.work(py, |core| core.stats())?;
         let session::Stats { messages, bytes_out, bytes_in, .. } = stats;
         let saved = stats.savings() * 100.0;
-        Str(format!(
+        Ok(Str(format!(
             "<Session: {messages} messages, {bytes_out} bytes out, {bytes_in} in, {saved:.1}% saved>"
-        ))
+        )))
     }
 
     /// The memory that `sys.getsizeof` reports, to which it adds the header of the object.
-    fn __sizeof__(&self, py: Python<'_>) -> usize {
-        size_of::<Self>() + self.work(py, |core| core.size())
+    fn __sizeof__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(size_of::<Self>() + self.work(py, |core| core.size())?)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
@@ -660,12 +661,12 @@ impl Session {
     fn restore(py: Python<'_>, state: &[u8], checked: bool) -> Result<Self> {
         ensure_memory(SESSION_FACTOR * state.len())?;
         let core = super::detached(py, state.len(), || session::Session::from_bytes(state))??;
-        Ok(Self { core: Mutex::new(core), checked })
+        Ok(Self { core: Lock::new(core), checked })
     }
 
     /// Raises `MemoryError` unless there is memory for a call with an input of so many bytes.
     fn ensure_memory(&self, py: Python<'_>, bytes: usize) -> PyResult<()> {
-        let held = self.work(py, |core| core.size());
+        let held = self.work(py, |core| core.size())?;
         ensure_memory(SESSION_FACTOR.saturating_mul(held.saturating_add(bytes)))
     }
 
@@ -674,9 +675,9 @@ impl Session {
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut session::Session) -> T,
-    ) -> T {
-        // Each change is committed completely or not at all: the session is valid even in a
-        // poisoned lock.
+    ) -> PyResult<T> {
+        // Each change is committed completely or not at all: the session is valid even after a
+        // panic.
         locked(py, &self.core, work)
     }
 

@@ -3,6 +3,7 @@
 use crate::args::{self, Input, class_name, each, sizes, utf8_or, wrong_type};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
+use crate::lock::Lock;
 use crate::make::{
     Str, ensure_memory, join, keys_of, make_dict, make_float, make_int, make_list, make_str,
     make_tuple, push,
@@ -557,7 +558,7 @@ impl KeyedSnapshots {
 ///
 /// Source: GCF 3.6 section 10a.6.
 #[pyclass(name = "KeyedProducer", module = "compactwire.gcf", frozen)]
-pub(crate) struct KeyedProducer(Mutex<Producer>);
+pub(crate) struct KeyedProducer(Lock<Producer>);
 
 #[pymethods]
 impl KeyedProducer {
@@ -579,14 +580,13 @@ impl KeyedProducer {
             (count, false) => Anchor::Every(count.map_or(0, |n| n.max(0).unsigned_abs())),
         };
         let made = Producer::new(Arc::clone(&base.0), tool.to_owned(), anchor);
-        Ok(Self(Mutex::new(made?)))
+        Ok(Self(Lock::new(made?)))
     }
 
     /// The last set, which the peer now has.
     #[getter]
-    fn last(&self, py: Python<'_>) -> KeyedSet {
-        let producer = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        KeyedSet(Arc::clone(producer.last()))
+    fn last(&self, py: Python<'_>) -> PyResult<KeyedSet> {
+        locked(py, &self.0, |producer| KeyedSet(Arc::clone(producer.last())))
     }
 
     /// Encode the last set in full: at the beginning, or if the peer asks for it.
@@ -598,7 +598,7 @@ impl KeyedProducer {
     ///
     /// Source: GCF 3.6 section 10a.1.
     fn full<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyString>> {
-        let bytes = locked(py, &self.0, |producer| producer.last().size());
+        let bytes = locked(py, &self.0, |producer| producer.last().size())?;
         let made = locked_long(py, &self.0, bytes, |producer| producer.full())?;
         Ok(make_str(py, &made?)?)
     }

@@ -4,7 +4,7 @@ use super::keyed::scalar_at;
 use crate::args::{self, Unused, each, names, wrong_type};
 use crate::errors::Result;
 use crate::interrupt::to_end;
-use crate::locked;
+use crate::lock::Lock;
 use crate::make::{make_str, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
@@ -40,7 +40,7 @@ use std::thread::{self, ThreadId};
 pub(crate) struct StreamEncoder {
     encoder: Mutex<rows::StreamEncoder>,
     /// Held from the encoding of a piece of text until it is written, so that pieces stay in order.
-    turn: Mutex<()>,
+    turn: Lock<()>,
     /// The thread that writes.
     writer: Mutex<Option<ThreadId>>,
     target: Py<PyAny>,
@@ -58,7 +58,7 @@ impl StreamEncoder {
             return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }
         let encoder = Mutex::new(rows::StreamEncoder::new());
-        let (turn, writer) = (Mutex::default(), Mutex::default());
+        let (turn, writer) = (Lock::default(), Mutex::default());
         let made = Self { encoder, turn, writer, target: target.clone().unbind(), is_file };
         made.with(py, |_| Ok(()))?;
         Ok(made)
@@ -162,7 +162,7 @@ impl StreamEncoder {
     #[pyo3(signature = (values, /))]
     fn row(&self, values: &Bound<'_, PyAny>) -> Result<()> {
         let py = values.py();
-        let width = locked(py, &self.encoder, |encoder| encoder.row_width())?;
+        let width = self.encoder(py).row_width()?;
         let mut cells = Vec::with_capacity(8);
         for value in each(values, "values", "str, int, float, bool or None")? {
             let value = value?;
@@ -223,10 +223,9 @@ impl StreamEncoder {
             let message = "the encoder is writing: its target must not call it";
             return Err(Error::without_place(Code::InvalidLine, message).into());
         }
-        let _turn = self.turn.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.hold(py)?;
         let done = {
-            let mut encoder =
-                self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            let mut encoder = self.encoder(py);
             let done = to_end(|| work(&mut encoder).map(|()| encoder.take()));
             if done.is_err() {
                 encoder.fail();
@@ -241,9 +240,14 @@ impl StreamEncoder {
         let written = self.write(py, &text);
         *self.writer() = None;
         if written.is_err() {
-            self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).fail();
+            self.encoder(py).fail();
         }
         Ok(written?)
+    }
+
+    /// The encoder, which other threads lock for a short time only.
+    fn encoder(&self, py: Python<'_>) -> MutexGuard<'_, rows::StreamEncoder> {
+        self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn writer(&self) -> MutexGuard<'_, Option<ThreadId>> {

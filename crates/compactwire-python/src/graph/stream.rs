@@ -97,9 +97,9 @@ impl GraphStreamEncoder {
         let mut out = String::new();
         let encoder = match &session {
             None => StreamEncoder::new(&header, options, &mut out),
-            Some(session) => {
-                session.get().work(py, |core| core.stream_graph(&header, options, now(), &mut out))
-            }
+            Some(session) => session
+                .get()
+                .work(py, |core| core.stream_graph(&header, options, now(), &mut out))?,
         };
         let encoder = Mutex::new(encoder?);
         write.call1((make_str(py, &out)?,))?;
@@ -171,8 +171,7 @@ impl GraphStreamEncoder {
         })?;
         if let Some(session) = self.session.as_ref().filter(|_| is_last) {
             // Only after the last piece is written: an incomplete text does not count as delivered.
-            let encoder = self.lock(py);
-            session.get().work(py, |core| encoder.deliver(core.sent_symbols(), now()));
+            session.get().work(py, |core| self.lock(py).deliver(core.sent_symbols(), now()))?;
         }
         Ok(())
     }
@@ -195,6 +194,8 @@ impl GraphStreamEncoder {
 }
 
 impl GraphStreamEncoder {
+    /// The encoder, which other threads lock for a short time only. The session is locked before it, because
+    /// the wait for a session may be long and run handlers of signals.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, StreamEncoder> {
         self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
@@ -218,14 +219,11 @@ impl GraphStreamEncoder {
         }
         ensure_memory(TEXT_FACTOR.saturating_mul(size))?;
         let mut out = String::new();
-        let changed = {
-            let encoder = &mut *self.lock(py);
-            match &self.session {
-                None => change(encoder, None, &mut out),
-                Some(session) => session
-                    .get()
-                    .work(py, |core| change(encoder, Some(core.sent_symbols()), &mut out)),
-            }
+        let changed = match &self.session {
+            None => change(&mut self.lock(py), None, &mut out),
+            Some(session) => session
+                .get()
+                .work(py, |core| change(&mut self.lock(py), Some(core.sent_symbols()), &mut out))?,
         };
         changed?;
         if !out.is_empty() {

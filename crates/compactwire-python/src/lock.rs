@@ -1,0 +1,90 @@
+//! The lock of an object whose calls may take long, so that another call may wait long for it.
+
+use compactwire::interrupt::unchecked;
+use pyo3::prelude::*;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a call waits between two checks for signals.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Like a [`Mutex`], but a signal whose handler raises ends the wait for it. After a panic it is used like
+/// before: calls leave the content valid.
+#[derive(Default)]
+pub(crate) struct Lock<T> {
+    turn: Turn,
+    /// Locked only by the call whose turn it is, so that no call ever waits for this mutex.
+    content: Mutex<T>,
+}
+
+impl<T> Lock<T> {
+    pub(crate) fn new(content: T) -> Self {
+        Self { turn: Turn::default(), content: Mutex::new(content) }
+    }
+
+    /// Waits until no other call holds the lock. Handlers of signals run meanwhile: the caller must not hold
+    /// another lock, nor borrow from Python objects that they can change.
+    pub(crate) fn hold(&self, py: Python<'_>) -> PyResult<Held<'_, T>> {
+        let turn = &self.turn;
+        let mut is_ours = turn.take(Duration::ZERO);
+        while !is_ours {
+            // The check of the present call must not stop what a handler calls.
+            unchecked(|| py.check_signals())?;
+            is_ours = py.detach(|| turn.take(INTERVAL));
+        }
+        let content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Held { content, _turn: Release(turn) })
+    }
+}
+
+/// The content of a [`Lock`], which is released when this is dropped.
+pub(crate) struct Held<'l, T> {
+    // The fields are dropped in this order.
+    content: MutexGuard<'l, T>,
+    _turn: Release<'l>,
+}
+
+impl<T> Deref for Held<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.content
+    }
+}
+
+impl<T> DerefMut for Held<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.content
+    }
+}
+
+#[derive(Default)]
+struct Turn {
+    /// Whether a call has the turn. This mutex is held for moments only, never while a thread waits for the
+    /// interpreter.
+    taken: Mutex<bool>,
+    released: Condvar,
+}
+
+impl Turn {
+    /// Takes the turn, and waits for it at most so long; returns whether it was taken.
+    fn take(&self, wait: Duration) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if *taken && !wait.is_zero() {
+            let waited = self.released.wait_timeout_while(taken, wait, |taken| *taken);
+            taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !std::mem::replace(&mut *taken, true)
+    }
+}
+
+/// Ends a turn when it is dropped.
+struct Release<'l>(&'l Turn);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.released.notify_one();
+    }
+}
