@@ -67,6 +67,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
     "_types": set(),
+    "_record": set(),
     "__init__": {"_chat", "_core", "_core.claims", "_format"}
     | {"cad", "claims", "errors", "gcf", "wire"},
     "_chat": {"_core", "_texts"},

@@ -111,11 +111,10 @@ mod _core {
     }
 
     #[pymodule_init]
-    #[expect(clippy::unnecessary_wraps, reason = "PyO3 expects a result")]
-    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Without the reserve, a small allocation that fails aborts the process.
         fill_reserve();
-        Ok(())
+        Record::complete(module.py())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::args::{Unused, utf8};
 use crate::make::{join, make_dict, make_str, make_tuple};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An immutable object: a copy of it is the object itself.
@@ -38,23 +38,14 @@ pub(crate) struct Record;
 
 #[pymethods]
 impl Record {
-    /// Return an object of the same class with some fields changed.
-    #[pyo3(signature = (**changes))]
-    fn __replace__<'py>(
-        slf: &Bound<'py, Self>,
-        changes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = fields(slf)?;
-        if let Some(changes) = changes {
-            fields.update(changes.as_mapping())?;
-        }
-        slf.get_type().call((), Some(&fields))
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, NewArgs<'py>)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let new = py.import("copyreg")?.getattr("__newobj_ex__")?;
-        Ok((new, (slf.get_type(), PyTuple::empty(py), fields(slf)?)))
+        let new = py.import(intern!(py, "copyreg"))?.getattr(intern!(py, "__newobj_ex__"))?;
+        let class = slf.get_type().into_any();
+        // The class and the arguments of its `__new__`.
+        let arguments = [class, PyTuple::empty(py).into_any(), fields(slf)?.into_any()];
+        let arguments = make_tuple(py, arguments.into_iter().map(Ok))?.into_any();
+        make_tuple(py, [new, arguments].into_iter().map(Ok))
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
@@ -63,13 +54,16 @@ impl Record {
 }
 
 impl Record {
+    /// Adds the methods that are written in Python.
+    pub(crate) fn complete(py: Python<'_>) -> PyResult<()> {
+        let replace = py.import("compactwire._record")?.getattr("replace")?;
+        py.get_type::<Self>().setattr("__replace__", replace)
+    }
+
     pub(crate) fn init() -> PyClassInitializer<Self> {
         Frozen::init().add_subclass(Self)
     }
 }
-
-/// The class and the arguments of its `__new__`.
-type NewArgs<'py> = (Bound<'py, PyType>, Bound<'py, PyTuple>, Bound<'py, PyDict>);
 
 /// The names of fields, which become a Python tuple.
 pub(crate) struct Names(pub(crate) &'static [&'static str]);

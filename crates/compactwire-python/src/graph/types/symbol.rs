@@ -6,7 +6,7 @@ use super::element::{self, Element, element};
 use super::held::Held;
 use super::location::Location;
 use crate::graph::arguments::{count_of, number, text_of, word_of};
-use crate::make::{ensure_memory, make_tuple};
+use crate::make::{ensure_memory, make_float, make_int, make_tuple};
 use crate::record::{self, Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -143,8 +143,8 @@ impl Symbol {
 
     /// The relevance.
     #[getter]
-    fn score(&self) -> f64 {
-        self.0.score
+    fn score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_float(py, self.0.score)
     }
 
     /// How the symbol was found.
@@ -155,8 +155,8 @@ impl Symbol {
 
     /// The number of edges between the symbol and the target.
     #[getter]
-    fn distance(&self) -> i64 {
-        self.0.distance
+    fn distance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_int(py, self.0.distance)
     }
 
     /// The signature; may be empty.
