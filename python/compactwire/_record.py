@@ -1,10 +1,14 @@
 """What the value types of the core do in Python: `copy.replace`.
 
-A function of the core with `**changes` gets its dict from a constructor of PyO3 that panics if there is not enough
-memory; here it is a `MemoryError`.
+In the core, PyO3 would make the dict of `**changes` by a constructor that panics without memory.
+Here it is a `MemoryError`.
 """
 
-from typing import Any
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def replace(self: Any, /, **changes: Any) -> Any:

@@ -41,7 +41,6 @@ def test_texts_of_any_characters_and_length_are_written(character: str) -> None:
                 gcf.dumps([text + "\ud800"])
 
 
-
 class Colour(enum.Enum):
     RED = "red"
 

@@ -79,6 +79,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._core.graph",
         "compactwire._core.wire",
         "compactwire._format",
+        "compactwire._record",
         "compactwire._texts",
         "compactwire.cad",
         "compactwire.claims",
