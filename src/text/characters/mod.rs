@@ -1,10 +1,10 @@
 //! The characters of a text in units of one, two or four bytes, as Python keeps them.
 //!
 //! [`measure`] tells how many there are and which unit is wide enough for all, so that their memory can be
-//! allocated once. [`write`] converts a text to units, and [`read`] units to a text, sixteen bytes at a time
-//! and without a branch for each character: they compute as if each byte were the first of a character, or
-//! each character had as many bytes as the longest, and then drop what is not there. Dropping takes one
-//! shuffle of bytes by a table, where the processor has it.
+//! allocated once. [`write()`] converts a text to units, and [`read()`] units to a text, sixteen at a time and
+//! without a branch for each character: they compute as if each byte were the first of a character, or each
+//! character had as many bytes as the longest, and then drop what is not there. Dropping takes one shuffle
+//! of bytes by a table, where the processor has it.
 
 mod read;
 mod shuffle;
