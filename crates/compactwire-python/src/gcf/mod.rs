@@ -26,6 +26,7 @@ use compactwire::memory::NO_MEMORY;
 use compactwire::text::output::{Memory, Output};
 use compactwire::walk::Stop;
 use pyo3::exceptions::PyBlockingIOError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tree::TreeTarget;
@@ -408,12 +409,12 @@ fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bo
 /// Writes text to a file that is open.
 fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
-    let io = py.import("io")?;
-    if file.is_instance(&io.getattr("RawIOBase")?)? {
+    let io = py.import(intern!(py, "io"))?;
+    if file.is_instance(&io.getattr(intern!(py, "RawIOBase"))?)? {
         // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let taken = file.call_method1("write", (make_bytes(py, rest)?,))?;
+            let taken = file.call_method1(intern!(py, "write"), (make_bytes(py, rest)?,))?;
             let taken = taken.extract::<Option<usize>>()?.unwrap_or(0);
             if taken == 0 {
                 let message = format!(
@@ -424,10 +425,10 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
             }
             rest = rest.get(taken..).unwrap_or_default();
         }
-    } else if file.is_instance(&io.getattr("BufferedIOBase")?)? {
-        file.call_method1("write", (make_bytes(py, text.as_bytes())?,))?;
+    } else if file.is_instance(&io.getattr(intern!(py, "BufferedIOBase"))?)? {
+        file.call_method1(intern!(py, "write"), (make_bytes(py, text.as_bytes())?,))?;
     } else {
-        file.call_method1("write", (make_str(py, text)?,))?;
+        file.call_method1(intern!(py, "write"), (make_str(py, text)?,))?;
     }
     Ok(())
 }
