@@ -59,6 +59,9 @@ mod of_one_version {
         }
     }
 
+    /// The longest text that is not left to the interpreter.
+    const LONGEST: ffi::Py_ssize_t = 1 << 16;
+
     /// A new `str` of a text, whose length is `len`; null and an exception without memory. The interpreter
     /// would not know at the beginning how large it becomes, and would copy it at the first wider character.
     ///
@@ -76,8 +79,9 @@ mod of_one_version {
             let written = characters::write(text, units);
             assert_eq!(written, count, "every character has been written");
         }
-        if len < 3 {
-            // The interpreter shares the characters up to U+00FF.
+        // The interpreter shares the characters up to U+00FF. Long texts are left to it: what happens if there
+        // is no memory for them was tested with its way of making them.
+        if !(3..=LONGEST).contains(&len) {
             // SAFETY: the text has so many bytes.
             return unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), len) };
         }

@@ -8,6 +8,7 @@ use crate::interrupt::attached;
 use crate::make::{Str, ensure_memory, make_bytes, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
 use std::path::PathBuf;
@@ -221,10 +222,10 @@ impl Dictionary {
         let py = slf.py();
         let this = slf.get();
         if Arc::ptr_eq(&this.core, compact::Dictionary::built_in()) {
-            let restore = py.get_type::<Self>().getattr("_restore_built_in")?;
+            let restore = py.get_type::<Self>().getattr(intern!(py, "_restore_built_in"))?;
             return (restore, (this.id(), &this.name)).into_pyobject(py);
         }
-        let restore = py.get_type::<Self>().getattr("_restore")?;
+        let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
         (restore, (this.to_bytes(py)?, &this.name)).into_pyobject(py)
     }
 

@@ -250,7 +250,9 @@ impl Response {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
-        let restore = py.import("compactwire._core")?.getattr("_restore_response")?;
+        let restore = py
+            .import(intern!(py, "compactwire._core"))?
+            .getattr(intern!(py, "_restore_response"))?;
         let fields = FIELDS.map(|name| slf.getattr(name));
         let fields = make_tuple(py, fields.into_iter())?;
         let origin = this.format.map(Origin::name);

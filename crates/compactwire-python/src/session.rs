@@ -15,6 +15,7 @@ use crate::named;
 use compactwire::excerpt::excerpt;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString, PyTuple};
 use std::sync::Arc;
@@ -525,7 +526,9 @@ impl Session {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
         let state = self.to_bytes(py)?;
-        let restore = py.import("compactwire._core")?.getattr("_restore_session")?;
+        let restore = py
+            .import(intern!(py, "compactwire._core"))?
+            .getattr(intern!(py, "_restore_session"))?;
         Ok((restore, (state, self.checked)).into_pyobject(py)?)
     }
 }

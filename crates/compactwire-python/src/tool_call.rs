@@ -99,7 +99,8 @@ impl ToolCall {
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         let (py, this) = (slf.py(), slf.get());
-        let mut parts = vec![this.name.bind(py).repr()?, slf.getattr("arguments")?.repr()?];
+        let mut parts =
+            vec![this.name.bind(py).repr()?, slf.getattr(intern!(py, "arguments"))?.repr()?];
         if let Some(text) = &this.context {
             parts.push(record::named(intern!(py, "context"), text.bind(py))?);
         }
@@ -116,7 +117,9 @@ impl ToolCall {
 
     fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = memo.py();
-        let arguments = py.import("copy")?.call_method1("deepcopy", (&self.arguments, memo))?;
+        let arguments = py
+            .import(intern!(py, "copy"))?
+            .call_method1(intern!(py, "deepcopy"), (&self.arguments, memo))?;
         Ok(Self {
             name: self.name.clone_ref(py),
             arguments: arguments.unbind(),

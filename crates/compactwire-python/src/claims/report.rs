@@ -6,6 +6,7 @@ use crate::errors::{claim_rejected, invalid_format};
 use crate::make::{Str, join, make_bytes, make_str, make_tuple};
 use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyString, PyTuple, PyType};
 use pythonize::pythonize;
@@ -188,7 +189,7 @@ impl ClaimReport {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let restore = py.get_type::<Self>().getattr("_restore")?;
+        let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
         (restore, (slf.get().to_json(py)?,)).into_pyobject(py)
     }
 
