@@ -246,7 +246,7 @@ def speed(record: Record) -> str:
               "of its time", "20%", "target"]  # fmt: skip
     if any(row[3] for row in rows):
         return table(header, rows, text_columns=4)
-    # The core has no collector, and an empty column takes room.
+    # The core has no collector, and an empty column takes up space.
     header, *rows = (row[:3] + row[4:] for row in [header, *rows])
     return table(header, rows, text_columns=3)
 
@@ -445,8 +445,8 @@ One line for each work and peer, with the row that is furthest from its target.
 {speed(record)}
 
 Encoding zstd spends nearly all of its time in the compressor, which the peer uses, too; the peer
-"zstandard alone" also gets its input as bytes. When text in many languages is decoded, Python
-converts it from UTF-8, which the compressor alone, returning bytes, does not.
+"zstandard alone" also gets its input as bytes. Text in many languages
+also becomes a str of up to four bytes per character, which the compressor alone does not make.
 
 ## Base85 in the core
 

@@ -357,7 +357,7 @@ def test_requests_without_an_answer_in_time_are_an_error(tmp_path: Path) -> None
 def test_switched_off_a_server_that_does_not_end_is_an_error(tmp_path: Path) -> None:
     code = (
         "import sys; from compactwire.cli import main; from compactwire.mcp import _host, _stdio;"
-        "_stdio.ANSWERS, _host._QUIET = 0.5, 0.1; sys.exit(main(sys.argv[1:]))"
+        "_stdio.ANSWERS, _host._WARN_AFTER = 0.5, 0.1; sys.exit(main(sys.argv[1:]))"
     )
     server = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
     made = subprocess.run(

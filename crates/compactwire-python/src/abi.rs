@@ -14,6 +14,7 @@ pub(crate) use stable::*;
 
 #[cfg(not(Py_LIMITED_API))]
 mod of_one_version {
+    use super::LONGEST;
     #[cfg(not(Py_3_14))]
     use super::Units;
     use compactwire::text::characters::{self, Measure, Unit};
@@ -59,9 +60,6 @@ mod of_one_version {
         }
     }
 
-    /// The longest text that is not left to the interpreter.
-    const LONGEST: ffi::Py_ssize_t = 1 << 16;
-
     /// A new `str` of a text, whose length is `len`; null and an exception without memory. The interpreter
     /// would not know at the beginning how large it becomes, and would copy it at the first wider character.
     ///
@@ -79,9 +77,8 @@ mod of_one_version {
             let written = characters::write(text, units);
             assert_eq!(written, count, "every character has been written");
         }
-        // The interpreter shares the characters up to U+00FF. Long texts are left to it: what happens if there
-        // is no memory for them was tested with its way of making them.
-        if !(3..=LONGEST).contains(&len) {
+        // The interpreter shares the characters up to U+00FF.
+        if !(3..=LONGEST).contains(&text.len()) {
             // SAFETY: the text has so many bytes.
             return unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), len) };
         }
@@ -120,14 +117,14 @@ mod of_one_version {
         }
     }
 
-    /// The characters of a `str`; `None` if there are more than `longest`, if they need four bytes, or if the
+    /// The characters of a `str`; `None` if there are more than [`LONGEST`], if they need four bytes, or if the
     /// `str` owns its UTF-8, as each does that is ASCII.
     ///
     /// # Safety
     /// The object is a `str` that outlives the result.
     #[inline]
     #[cfg(not(Py_3_14))]
-    pub(crate) unsafe fn units<'a>(object: *mut PyObject, longest: usize) -> Option<Units<'a>> {
+    pub(crate) unsafe fn units<'a>(object: *mut PyObject) -> Option<Units<'a>> {
         use std::slice::from_raw_parts;
         // SAFETY: a compact `str` that is not ASCII has the layout of `PyCompactUnicodeObject`. Its kind is
         // the size of its characters.
@@ -141,7 +138,7 @@ mod of_one_version {
             let count = ffi::PyUnicode_GET_LENGTH(object).cast_unsigned();
             let start = ffi::PyUnicode_DATA(object).cast_const();
             match ffi::PyUnicode_KIND(object) {
-                _ if count > longest => None,
+                _ if count > LONGEST => None,
                 ffi::PyUnicode_1BYTE_KIND => Some(Units::One(from_raw_parts(start.cast(), count))),
                 ffi::PyUnicode_2BYTE_KIND => Some(Units::Two(from_raw_parts(start.cast(), count))),
                 _ => None,
@@ -385,6 +382,11 @@ mod stable {
     }
 }
 
+/// The longest text that is converted here between UTF-8 and a `str`, in bytes or characters. Long ones are left to
+/// the interpreter, because a lack of memory is likely for them: it was tested with its conversion.
+#[cfg(not(Py_LIMITED_API))]
+const LONGEST: usize = 1 << 16;
+
 /// The characters of a `str`, in units of one or two bytes.
 #[cfg_attr(any(Py_3_14, Py_LIMITED_API), expect(dead_code, reason = "see `no_units`"))]
 pub(crate) enum Units<'a> {
@@ -414,7 +416,7 @@ impl Units<'_> {
 /// `units` where the layout of a `str` is not known.
 #[cfg(any(Py_3_14, Py_LIMITED_API))]
 #[inline]
-pub(crate) unsafe fn no_units<'a>(_: *mut pyo3::ffi::PyObject, _: usize) -> Option<Units<'a>> {
+pub(crate) unsafe fn no_units<'a>(_: *mut pyo3::ffi::PyObject) -> Option<Units<'a>> {
     None
 }
 

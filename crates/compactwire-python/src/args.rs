@@ -40,10 +40,8 @@ pub(super) enum Input<'py> {
 /// it in the `str`. `None` if that is not possible.
 fn converted(text: &Bound<'_, PyString>) -> Option<String> {
     const SHORT: usize = 64;
-    // As many as the walk of a value converts.
-    const LONGEST: usize = 1 << 16;
     // SAFETY: the object is a `str` that outlives its characters.
-    let units = unsafe { abi::units(text.as_ptr(), LONGEST) }.filter(|it| it.count() > SHORT)?;
+    let units = unsafe { abi::units(text.as_ptr()) }.filter(|it| it.count() > SHORT)?;
     let mut utf8 = String::new();
     units.read(&mut utf8).then_some(utf8)
 }

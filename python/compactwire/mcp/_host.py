@@ -59,8 +59,8 @@ _WAKE_UP = 0.2
 # Seconds for open requests after the end of the host's messages. A host that wants no answers sends
 # a signal, usually after two seconds, or no longer reads.
 ANSWERS, _POLL = 30.0, 0.02
-# Seconds of waiting after which a person at a terminal is told of it.
-_QUIET = 2.0
+# Seconds of waiting after which a warning says what the relay waits for.
+_WARN_AFTER = 2.0
 
 
 class TooLongError(Exception):
@@ -127,13 +127,13 @@ def answered(
     longer reads.
     """
     begun = time.monotonic()
-    told = False
+    warned = False
     while is_busy() and not hung_up(STDOUT):
         waited = time.monotonic() - begun
         if waited >= seconds:
             return End("time")
-        if waited >= _QUIET and not told:
-            told = True
+        if waited >= _WARN_AFTER and not warned:
+            warned = True
             warn(f"the host has closed its input; waiting up to {seconds:g} seconds for the server")
         with contextlib.suppress(queue.Empty):
             return ends.get(timeout=_POLL)

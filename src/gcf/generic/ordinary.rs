@@ -450,9 +450,11 @@ fn is_cell_end(text: &str, at: usize, left: usize) -> bool {
     text.as_bytes().get(at) == Some(if left > 0 { &b'|' } else { &b'\n' })
 }
 
-/// The text from `start` to the next `|` or line feed, and the offset of that delimiter.
+/// The text from `start`, which follows an ASCII character or begins the text, to the next `|` or line feed, and
+/// the offset of that delimiter.
 #[inline(always)]
 fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
+    debug_assert!(text.is_char_boundary(start));
     let Some(block) = text.as_bytes().get(start..).and_then(|rest| rest.first_chunk::<16>()) else {
         return find_long_text(text, start);
     };
@@ -463,7 +465,7 @@ fn find_text(text: &str, start: usize) -> Option<(Text<'_>, usize)> {
     let length = marks.found.trailing_zeros() as usize;
     let stop = start + length;
     let found = Text {
-        // SAFETY: `start` follows an ASCII character, and another one is at `stop`.
+        // SAFETY: a character begins at `start`, and an ASCII character is at `stop`.
         text: unsafe { text.get_unchecked(start..stop) },
         is_ascii: marks.non_ascii & ((1 << length) - 1) == 0,
         word: u128::from_le_bytes(*block) & FIRST_BYTES[length],

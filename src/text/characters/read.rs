@@ -1,7 +1,7 @@
 //! From units of one or two bytes to a text.
 
 use super::Unit;
-use super::shuffle::{self, Blocks, to_bytes};
+use super::shuffle::{self, Blocks, joined, to_bytes};
 use crate::text::block;
 use std::collections::TryReserveError;
 use std::mem::MaybeUninit;
@@ -120,6 +120,7 @@ fn pairs<T: Unit>(units: &[T; GROUP]) -> [u16; GROUP] {
     pairs
 }
 
+/// The bytes of four numbers, the lowest of each first.
 #[inline(always)]
 fn quads(numbers: [u32; 4]) -> [u8; 16] {
     let mut bytes = [0; 16];
@@ -157,40 +158,33 @@ fn put<const N: usize>(places: &mut [MaybeUninit<u8>], bytes: [u8; N]) {
 /// For each set of eight characters of two bytes, among others of one: the shuffle that drops the second
 /// byte of the others.
 static PAIRS: [[u8; 16]; 256] = {
-    let mut pairs = [[0x80; 16]; 256];
-    let mut bits = 0;
-    while bits < pairs.len() {
-        let (mut from, mut to) = (0, 0);
-        while from < 8 {
-            pairs[bits][to] = 2 * from;
-            to += 1;
-            if bits >> from & 1 == 1 {
-                pairs[bits][to] = 2 * from + 1;
-                to += 1;
-            }
-            from += 1;
+    let mut pairs = [[0; 16]; 256];
+    let mut two = 0;
+    while two < pairs.len() {
+        let mut lengths = [1; 8];
+        let mut i = 0;
+        while i < 8 {
+            lengths[i] += two >> i & 1;
+            i += 1;
         }
-        bits += 1;
+        pairs[two] = joined(2, lengths);
+        two += 1;
     }
     pairs
 };
 
 /// The same for four characters: the lower bits say which have two bytes or more, the higher which have three.
 static TRIPLES: [[u8; 16]; 256] = {
-    let mut triples = [[0x80; 16]; 256];
+    let mut triples = [[0; 16]; 256];
     let mut bits = 0;
     while bits < triples.len() {
-        let (mut from, mut to) = (0, 0);
-        while from < 4 {
-            let length = 1 + (bits >> from & 1) + (bits >> from >> 4 & 1);
-            let mut byte = 0_u8;
-            while (byte as usize) < length {
-                triples[bits][to] = 4 * from + byte;
-                to += 1;
-                byte += 1;
-            }
-            from += 1;
+        let mut lengths = [1; 4];
+        let mut i = 0;
+        while i < 4 {
+            lengths[i] += (bits >> i & 1) + (bits >> i >> 4 & 1);
+            i += 1;
         }
+        triples[bits] = joined(4, lengths);
         bits += 1;
     }
     triples

@@ -69,6 +69,22 @@ mod neon {
     }
 }
 
+/// The second argument of a shuffle that joins groups of bytes: of each `size` bytes, it keeps the first
+/// `lengths[i]`. The places after them are zero.
+pub(super) const fn joined<const N: usize>(size: u8, lengths: [usize; N]) -> [u8; 16] {
+    let mut places = [0x80; 16];
+    let (mut group, mut first, mut to) = (0, 0, 0);
+    while group < N {
+        let mut byte = 0_u8;
+        while (byte as usize) < lengths[group] {
+            places[to] = first + byte;
+            (to, byte) = (to + 1, byte + 1);
+        }
+        (group, first) = (group + 1, first + size);
+    }
+    places
+}
+
 /// The bytes of eight codes, the lower of each first.
 #[inline(always)]
 pub(super) fn to_bytes(codes: [u16; 8]) -> [u8; 16] {

@@ -1,7 +1,7 @@
 //! From a text to units.
 
 use super::Unit;
-use super::shuffle::{self, Blocks, to_bytes};
+use super::shuffle::{self, Blocks, joined, to_bytes};
 use crate::text::block;
 use std::mem::MaybeUninit;
 
@@ -106,18 +106,16 @@ fn from_bytes(bytes: [u8; 16]) -> [u16; 8] {
 
 /// For each set of eight codes, the shuffle that moves them to the front.
 static KEPT: [[u8; 16]; 256] = {
-    let mut kept = [[0x80; 16]; 256];
+    let mut kept = [[0; 16]; 256];
     let mut bits = 0;
     while bits < kept.len() {
-        let (mut from, mut to) = (0, 0);
-        while from < 8 {
-            if bits >> from & 1 == 1 {
-                kept[bits][to] = 2 * from;
-                kept[bits][to + 1] = 2 * from + 1;
-                to += 2;
-            }
-            from += 1;
+        let mut lengths = [0; 8];
+        let mut i = 0;
+        while i < 8 {
+            lengths[i] = if bits >> i & 1 == 1 { 2 } else { 0 };
+            i += 1;
         }
+        kept[bits] = joined(2, lengths);
         bits += 1;
     }
     kept

@@ -52,16 +52,12 @@ impl<'py> BorrowedWalk<'py> {
     }
 }
 
-/// The longest text that the walk converts to UTF-8 itself. It takes half the time of the interpreter, which
-/// also keeps the UTF-8 in the str; longer texts would take memory for both.
-const LONGEST: usize = 1 << 16;
-
 impl BorrowedWalk<'_> {
     /// The text of a str; [`Stop::Unusual`] if it has a lone surrogate.
     #[inline(always)]
     fn text(&mut self, object: *mut ffi::PyObject) -> Result<&str, Stop<NotPlain>> {
         // SAFETY: the str outlives the use of its characters.
-        match unsafe { abi::units(object, LONGEST) } {
+        match unsafe { abi::units(object) } {
             Some(units) => self.converted(&units),
             None => text_of(object),
         }
