@@ -372,6 +372,16 @@ def own_imports(path: Path) -> set[str]:
     return found
 
 
+def test_the_binding_makes_names_of_python_once() -> None:
+    # PyO3 makes a str of a literal in each call, and panics if there is no memory for it.
+    literal = re.compile(r'\.(?:getattr|setattr|hasattr|import|call_method[01]?)\("[^"]*"')
+    binding = sorted((ROOT / "crates/compactwire-python/src").rglob("*.rs"))
+    assert binding
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in binding}
+    found = [f"{name}: {call}" for name, text in texts.items() for call in literal.findall(text)]
+    assert found == [], "use intern!"
+
+
 def test_every_module_of_the_package_is_in_the_list() -> None:
     assert set(python_modules()) == set(PYTHON_ARROWS)
 

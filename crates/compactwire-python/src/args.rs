@@ -191,7 +191,11 @@ impl PathFile {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(PyOSError::new_err("file name contained an unexpected NUL byte"));
         }
-        Ok(Self(py.import("io")?.call_method1("FileIO", (path.as_os_str(),))?.unbind()))
+        Ok(Self(
+            py.import(intern!(py, "io"))?
+                .call_method1(intern!(py, "FileIO"), (path.as_os_str(),))?
+                .unbind(),
+        ))
     }
 
     /// Reads at most `size` bytes; none at the end of the file.
@@ -224,7 +228,7 @@ const PIECE: usize = 8 << 20;
 /// Names the file in the error of a read, which does not. It occurs for some files of `/proc`, and for a folder
 /// on Windows.
 fn named_error(py: Python<'_>, error: PyErr, path: &Path) -> PyErr {
-    match error.value(py).getattr("errno").and_then(|code| code.extract()) {
+    match error.value(py).getattr(intern!(py, "errno")).and_then(|code| code.extract()) {
         Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
         Err(_) => error,
     }
@@ -240,7 +244,7 @@ fn joined<'py>(
         return Ok(whole);
     }
     let pieces = make_list(py, pieces.into_iter().map(Ok))?;
-    Ok(make_bytes(py, b"")?.call_method1("join", (pieces,))?.cast_into()?)
+    Ok(make_bytes(py, b"")?.call_method1(intern!(py, "join"), (pieces,))?.cast_into()?)
 }
 
 impl Drop for PathFile {
@@ -250,7 +254,7 @@ impl Drop for PathFile {
         Python::attach(|py| {
             // `close` must not run with an exception set, and must not replace it.
             let raised = PyErr::take(py);
-            let _closed = self.0.bind(py).call_method0("close");
+            let _closed = self.0.bind(py).call_method0(intern!(py, "close"));
             if let Some(raised) = raised {
                 raised.restore(py);
             }
@@ -279,8 +283,8 @@ pub(super) fn read_file<'py>(
     reader: &str,
     parses: impl FnOnce(&[u8]) -> bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if file.hasattr("read")? {
-        return file.call_method0("read");
+    if file.hasattr(intern!(file.py(), "read"))? {
+        return file.call_method0(intern!(file.py(), "read"));
     }
     if Input::is_bytes(file) {
         let message =
@@ -345,7 +349,7 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
         return Ok(text.as_bytes().into());
     }
     ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
-    let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+    let bytes = text.call_method1(intern!(text.py(), "encode"), ("utf-8", "surrogatepass"))?;
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
@@ -468,7 +472,8 @@ fn surrogate_in_gcf(message: &str) -> Error {
 
 /// A description of the lone surrogate with its position, from Python's `UnicodeEncodeError`.
 fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
-    let start = error.value(py).getattr("start").and_then(|start| start.extract::<usize>());
+    let start =
+        error.value(py).getattr(intern!(py, "start")).and_then(|start| start.extract::<usize>());
     start.map_or_else(
         |_| NOT_UTF8.into(),
         |start| format!("lone surrogate at position {start} cannot be encoded as UTF-8"),
@@ -506,7 +511,8 @@ pub(super) fn double(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Option<f
 fn is_signaling_nan(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let decimal = CLASS.import(value.py(), "decimal", "Decimal")?;
-    Ok(value.is_instance(decimal)? && value.call_method0("is_snan")?.is_truthy()?)
+    Ok(value.is_instance(decimal)?
+        && value.call_method0(intern!(value.py(), "is_snan"))?.is_truthy()?)
 }
 
 /// The name of a choice. A text with a lone surrogate becomes a name that no choice has, so that the caller
@@ -678,7 +684,7 @@ pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 #[cold]
 fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
     let is_bool = value.is_instance_of::<PyBool>();
-    if is_bool || matches!(value.hasattr("__index__"), Ok(false)) {
+    if is_bool || matches!(value.hasattr(intern!(value.py(), "__index__")), Ok(false)) {
         return wrong_type(value, option, "an int");
     }
     error

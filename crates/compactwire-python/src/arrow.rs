@@ -7,7 +7,7 @@ use crate::args::{self, Input, class_name, one_of, shown, sizes, utf8_if_whole};
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
-use crate::make::make_str;
+use crate::make::{make_size, make_str};
 use crate::message::{DEFAULT_MAX_SIZE, encode_options};
 use crate::named;
 use compactwire::arrow::{
@@ -116,26 +116,26 @@ impl Column {
 
     /// The number of chunks.
     #[getter]
-    fn num_chunks(&self) -> usize {
-        self.0.chunks().len()
+    fn num_chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_size(py, self.0.chunks().len())
     }
 
     /// The memory of all buffers, in bytes.
     #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.size()
+    fn nbytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_size(py, self.0.size())
     }
 
     /// The number of null rows.
     #[getter]
-    fn null_count(&self) -> usize {
-        self.0.null_count()
+    fn null_count<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_size(py, self.0.null_count())
     }
 
     /// The number of rows that failed and became null under `errors="null"`.
     #[getter]
-    fn failed(&self) -> usize {
-        self.0.failed()
+    fn failed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_size(py, self.0.failed())
     }
 
     fn __len__(&self) -> usize {

@@ -5,7 +5,7 @@ use super::errors::{Result, os_error};
 use super::record::{Frozen, hash_of, returned_by_value};
 use super::response::Response;
 use crate::interrupt::attached;
-use crate::make::{Str, ensure_memory, make_bytes, push};
+use crate::make::{Str, ensure_memory, make_bytes, make_count, make_int, make_size, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -164,8 +164,8 @@ impl Dictionary {
 
     /// The zstd dictionary id, which frames contain; 0 if the dictionary has none.
     #[getter]
-    fn id(&self) -> u32 {
-        self.core.id()
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_int(py, self.core.id().into())
     }
 
     /// The name that old containers use; by default the content type.
@@ -188,8 +188,8 @@ impl Dictionary {
 
     /// The number of samples.
     #[getter]
-    fn samples(&self) -> u64 {
-        self.core.description().samples
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_count(py, self.core.description().samples)
     }
 
     /// The time of the training, as in the file; this package writes seconds since 1970.
@@ -200,8 +200,8 @@ impl Dictionary {
 
     /// The size in bytes, without the first line of the file.
     #[getter]
-    fn size(&self) -> usize {
-        self.core.content().len()
+    fn size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_size(py, self.core.content().len())
     }
 
     fn __repr__(&self) -> Str<String> {
@@ -223,7 +223,7 @@ impl Dictionary {
         let this = slf.get();
         if Arc::ptr_eq(&this.core, compact::Dictionary::built_in()) {
             let restore = py.get_type::<Self>().getattr(intern!(py, "_restore_built_in"))?;
-            return (restore, (this.id(), &this.name)).into_pyobject(py);
+            return (restore, (this.core.id(), &this.name)).into_pyobject(py);
         }
         let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
         (restore, (this.to_bytes(py)?, &this.name)).into_pyobject(py)

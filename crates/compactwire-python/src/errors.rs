@@ -12,6 +12,7 @@ use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
 use compactwire::{arrow, base85, cad, session, wire};
 use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
@@ -213,7 +214,7 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
         }
         arrow::Error::Expansion { row, limit } => {
             let error = exception!(py, OutputTooLarge, error.to_string(), limit = *limit);
-            let set = error.value(py).setattr("row", row);
+            let set = error.value(py).setattr(intern!(py, "row"), row);
             set.err().unwrap_or(error)
         }
         arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
@@ -251,8 +252,8 @@ fn row_error(py: Python<'_>, row: usize, failure: &arrow::Failure) -> Error {
     };
     let value = error.value(py);
     let noted = value
-        .setattr("row", row)
-        .and_then(|()| value.call_method1("add_note", (format!("in row {row}"),)));
+        .setattr(intern!(py, "row"), row)
+        .and_then(|()| value.call_method1(intern!(py, "add_note"), (format!("in row {row}"),)));
     noted.err().unwrap_or(error).into()
 }
 

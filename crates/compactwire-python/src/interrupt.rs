@@ -16,6 +16,7 @@ use crate::value::collector::with_collector;
 use compactwire::interrupt::{Stopped, run};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -111,11 +112,11 @@ pub(crate) fn raised(stopped: Stopped) -> PyErr {
 /// Calls the handler of Ctrl-C as the interpreter would.
 #[cold]
 fn handle_ctrl_c(py: Python<'_>) -> PyResult<()> {
-    let signal = py.import("signal")?;
-    let number = signal.getattr("SIGINT")?;
-    let handler = signal.call_method1("getsignal", (&number,))?;
+    let signal = py.import(intern!(py, "signal"))?;
+    let number = signal.getattr(intern!(py, "SIGINT"))?;
+    let handler = signal.call_method1(intern!(py, "getsignal"), (&number,))?;
     if handler.is_callable() {
-        let frame = py.import("sys")?.call_method0("_getframe").ok();
+        let frame = py.import(intern!(py, "sys"))?.call_method0(intern!(py, "_getframe")).ok();
         handler.call1((number, frame))?;
     }
     Ok(())

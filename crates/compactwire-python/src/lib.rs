@@ -45,6 +45,7 @@ use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
 use interrupt::{DETACH_FROM, detached, to_end, undone};
 use lock::Lock;
+use pyo3::intern;
 use pyo3::prelude::*;
 use value::collector::CollectorPause;
 
@@ -121,9 +122,10 @@ mod _core {
 /// Registers a submodule, so that `import compactwire._core.name` finds it although it is not a
 /// file.
 fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
     let name = format!("compactwire._core.{}", module.name()?);
-    module.setattr("__name__", &name)?;
-    module.py().import("sys")?.getattr("modules")?.set_item(name, module)
+    module.setattr(intern!(py, "__name__"), &name)?;
+    py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?.set_item(name, module)
 }
 
 /// Runs `work` under a lock for a short time. `work` must not run Python code, and must leave the content

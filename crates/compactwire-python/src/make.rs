@@ -255,6 +255,12 @@ impl Hashed {
     }
 }
 
+/// An int of a count.
+pub(crate) fn make_count(py: Python<'_>, count: u64) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromUnsignedLongLong(count)) }
+}
+
 /// An int of a size.
 pub(crate) fn make_size(py: Python<'_>, size: usize) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.

@@ -56,8 +56,9 @@ impl Record {
 impl Record {
     /// Adds the methods that are written in Python.
     pub(crate) fn complete(py: Python<'_>) -> PyResult<()> {
-        let replace = py.import("compactwire._record")?.getattr("replace")?;
-        py.get_type::<Self>().setattr("__replace__", replace)
+        let replace =
+            py.import(intern!(py, "compactwire._record"))?.getattr(intern!(py, "replace"))?;
+        py.get_type::<Self>().setattr(intern!(py, "__replace__"), replace)
     }
 
     pub(crate) fn init() -> PyClassInitializer<Self> {

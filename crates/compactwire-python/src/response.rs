@@ -446,8 +446,9 @@ impl Verbose {
 pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     static FORMAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let members = FORMAT.get_or_try_init(py, || {
-        let class = py.import("compactwire._format")?.getattr("Format")?;
-        class.getattr("_value2member_map_").map(Bound::unbind)
+        let class =
+            py.import(intern!(py, "compactwire._format"))?.getattr(intern!(py, "Format"))?;
+        class.getattr(intern!(py, "_value2member_map_")).map(Bound::unbind)
     })?;
     Ok(members.bind(py).get_item(name)?.unbind())
 }

@@ -10,7 +10,7 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::lock::Lock;
-use crate::make::{Str, ensure_memory, make_bytes, make_list, make_str};
+use crate::make::{Str, ensure_memory, make_bytes, make_float, make_list, make_str};
 use crate::named;
 use compactwire::excerpt::excerpt;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
@@ -598,9 +598,10 @@ impl SessionStats {
     ///
     /// 0.0 before the first request, negative if more bytes were sent than plain JSON needs.
     #[getter]
-    fn savings(&self) -> f64 {
+    fn savings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let Self { messages, bytes_out, bytes_in, plain_bytes } = *self;
-        session::Stats { messages, bytes_out, bytes_in, plain_bytes }.savings()
+        let stats = session::Stats { messages, bytes_out, bytes_in, plain_bytes };
+        make_float(py, stats.savings())
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {

@@ -10,12 +10,13 @@ use super::value::converter;
 use super::value::objects::Objects;
 use super::value::read::value_with;
 use crate::interrupt::attached;
-use crate::make::{Str, make_str};
+use crate::make::{Str, make_count, make_str};
 use crate::named;
 use compactwire::gcf::Limits;
 use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
 use compactwire::value::drop_iteratively;
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::collections::TryReserveError;
@@ -97,8 +98,8 @@ impl Shrunk {
 
     /// The number of tokens saved, 0 or more.
     #[getter]
-    fn saved(&self) -> u64 {
-        self.tokens_before - self.tokens_after
+    fn saved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_count(py, self.tokens_before - self.tokens_after)
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
@@ -298,7 +299,9 @@ impl<'py> Counter<'py> {
         let name = tokenizer
             .cast::<PyString>()
             .map_err(|_| PyTypeError::new_err("tokenizer must be a str or a function of a str"))?;
-        let counter = py.import("compactwire.analysis.tokens")?.getattr("counter")?;
+        let counter = py
+            .import(intern!(py, "compactwire.analysis.tokens"))?
+            .getattr(intern!(py, "counter"))?;
         Ok(Self::Callable(counter.call1((name,))?))
     }
 }

@@ -129,7 +129,10 @@ impl ToolCall {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let restore = slf.py().import("compactwire._core")?.getattr("_restore_tool_call")?;
+        let py = slf.py();
+        let restore = py
+            .import(intern!(py, "compactwire._core"))?
+            .getattr(intern!(py, "_restore_tool_call"))?;
         let format = slf.get().format.map(Format::name);
         (restore, (Self::fields(slf)?, format)).into_pyobject(slf.py())
     }

@@ -4,6 +4,7 @@ use crate::args::{class_name, each, enough_for, utf8, utf8_or};
 use crate::errors::invalid_path;
 use crate::make::push;
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
 use std::path::PathBuf;
@@ -12,10 +13,12 @@ use std::path::PathBuf;
 pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     let py = value.py();
     let expected = "a str or path-like";
-    let given = if value.is_instance_of::<PyString>() || !value.hasattr("__fspath__")? {
+    let given = if value.is_instance_of::<PyString>()
+        || !value.hasattr(intern!(value.py(), "__fspath__"))?
+    {
         value.clone()
     } else {
-        py.import("os")?.call_method1("fspath", (value,))?
+        py.import(intern!(py, "os"))?.call_method1(intern!(py, "fspath"), (value,))?
     };
     if given.is_instance_of::<PyBytes>() {
         let message = format!("{field} must be {expected}, not bytes (os.fsdecode it first)");

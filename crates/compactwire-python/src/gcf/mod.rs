@@ -483,7 +483,7 @@ pub(super) fn dump(
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
-    if !file.hasattr("write")? {
+    if !file.hasattr(intern!(file.py(), "write"))? {
         let path = path_of(file, "file")?;
         return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));
     }

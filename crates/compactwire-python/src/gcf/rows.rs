@@ -11,6 +11,7 @@ use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{Code, DecodeOptions, Error, Limits};
 use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::collections::VecDeque;
@@ -275,12 +276,14 @@ enum Source {
 
 impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = source.py();
         // `read1` of a buffered file returns available data without waiting for the full size.
-        let buffered = source.py().import("io")?.getattr("BufferedIOBase")?;
-        let method = if source.is_instance(&buffered)? { "read1" } else { "read" };
+        let buffered = py.import(intern!(py, "io"))?.getattr(intern!(py, "BufferedIOBase"))?;
+        let is_buffered = source.is_instance(&buffered)?;
+        let method = if is_buffered { intern!(py, "read1") } else { intern!(py, "read") };
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));
         }
-        Ok(Self::Path(PathFile::open(source.py(), &path_of(source, "source")?)?))
+        Ok(Self::Path(PathFile::open(py, &path_of(source, "source")?)?))
     }
 }

@@ -10,6 +10,7 @@ use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Code, Error, rows};
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyEllipsis;
@@ -53,7 +54,7 @@ impl StreamEncoder {
     #[pyo3(signature = (target, /))]
     fn new(target: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = target.py();
-        let is_file = target.hasattr("write")?;
+        let is_file = target.hasattr(intern!(target.py(), "write"))?;
         if !is_file && !target.is_callable() {
             return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }

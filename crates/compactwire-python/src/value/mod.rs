@@ -34,6 +34,7 @@ use crate::make::ensure_memory;
 use compactwire::json::{self, ReadError};
 use compactwire::value::Value;
 use objects::Objects;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -57,7 +58,7 @@ pub(super) fn converter<'py>(
     let [common, common_or] = COMMON.get_or_try_init(py, || {
         // PyO3 panics if there is not enough memory for a name.
         ensure_memory(IMPORT_SIZE)?;
-        let module = py.import("compactwire._types")?;
+        let module = py.import(intern!(py, "compactwire._types"))?;
         let function = |name| module.getattr(name).map(Bound::unbind);
         PyResult::Ok([function("common")?, function("common_or")?])
     })?;

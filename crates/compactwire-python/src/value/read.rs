@@ -21,6 +21,7 @@ use compactwire::json;
 use compactwire::memory;
 use compactwire::value::{Builder, Value};
 use compactwire::walk::Sink;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
@@ -215,9 +216,9 @@ fn options_for<'py>(
     object: &Bound<'py, PyAny>,
     default: Option<&Conversions<'py>>,
 ) -> PyResult<String> {
-    let module = object.py().import("compactwire._types")?;
+    let module = object.py().import(intern!(object.py(), "compactwire._types"))?;
     let used = default.map(|default| &default.default);
-    module.call_method1("options_for", (object, used))?.extract()
+    module.call_method1(intern!(object.py(), "options_for"), (object, used))?.extract()
 }
 
 /// The value of a Python object. `root` is its name in errors: `args` in `args.rows[3].total`.

@@ -6,7 +6,7 @@ use super::symbol::{Symbol, hash_symbol, symbols_of};
 use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
-use crate::make::{Str, ensure_memory, join, make_bytes, make_str};
+use crate::make::{Str, ensure_memory, join, make_bytes, make_int, make_str};
 use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::intern;
@@ -144,14 +144,14 @@ impl DeltaPayload {
 
     /// The number of tokens of the delta; 0 if unknown.
     #[getter]
-    fn delta_tokens(&self) -> i64 {
-        self.0.delta_tokens
+    fn delta_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_int(py, self.0.delta_tokens)
     }
 
     /// The number of tokens of the whole payload; 0 if unknown.
     #[getter]
-    fn full_tokens(&self) -> i64 {
-        self.0.full_tokens
+    fn full_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_int(py, self.0.full_tokens)
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {

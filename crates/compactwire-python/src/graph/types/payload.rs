@@ -7,7 +7,7 @@ use super::symbol::{Symbol, hash_symbol};
 use super::{Reduced, STATE_FACTOR, restored};
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
-use crate::make::{Str, ensure_memory, join, make_bytes, make_str};
+use crate::make::{Str, ensure_memory, join, make_bytes, make_int, make_str};
 use crate::record::{Names, Record};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
@@ -127,14 +127,14 @@ impl Payload {
 
     /// The number of tokens that the context uses.
     #[getter]
-    fn tokens_used(&self) -> i64 {
-        self.core.tokens_used
+    fn tokens_used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_int(py, self.core.tokens_used)
     }
 
     /// The number of tokens available.
     #[getter]
-    fn token_budget(&self) -> i64 {
-        self.core.token_budget
+    fn token_budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        make_int(py, self.core.token_budget)
     }
 
     /// The identity of the content; may be empty.
