@@ -382,6 +382,25 @@ def test_the_binding_makes_names_of_python_once() -> None:
     assert found == [], "use intern!"
 
 
+def test_results_of_the_binding_are_made_by_its_own_functions() -> None:
+    # PyO3 makes the int of a usize and the str of a String by constructors that panic if there is no memory.
+    attributes = (
+        r"#\[(?:getter|pyfunction|classmethod|staticmethod|pyo3\(signature)[^\n]*\n(?:.*\n){0,9}?"
+    )
+    function = re.compile(
+        attributes + r"\s*(?:pub\(\w+\) )?fn (\w+)[^{;]*?\) -> ([^{;]*?)\s*\{", re.MULTILINE
+    )
+    plain = re.compile(r"\b(?:[uif](?:8|32|64|size)|String|Vec)\b|&(?:'\w+ )?str\b|\(.")
+    made = re.compile(r"\b(?:Number|Str)<(?:[^<>]|<[^<>]*>)*>")
+    found = [
+        f"{path.relative_to(ROOT)}: {name} -> {result}"
+        for path in sorted((ROOT / "crates/compactwire-python/src").rglob("*.rs"))
+        for name, result in function.findall(path.read_text(encoding="utf-8"))
+        if name != "build" and plain.search(made.sub("", result).replace("()", ""))
+    ]
+    assert found == [], "use Number, Str, or a function of make.rs"
+
+
 def test_every_module_of_the_package_is_in_the_list() -> None:
     assert set(python_modules()) == set(PYTHON_ARROWS)
 

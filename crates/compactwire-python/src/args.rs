@@ -349,7 +349,9 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
         return Ok(text.as_bytes().into());
     }
     ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
-    let bytes = text.call_method1(intern!(text.py(), "encode"), ("utf-8", "surrogatepass"))?;
+    let py = text.py();
+    let codec = (intern!(py, "utf-8"), intern!(py, "surrogatepass"));
+    let bytes = text.call_method1(intern!(py, "encode"), codec)?;
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 

@@ -7,7 +7,7 @@ use crate::args::{self, Input, class_name, one_of, shown, sizes, utf8_if_whole};
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Error, Result, invalid_option};
 use crate::interrupt::attached;
-use crate::make::{make_size, make_str};
+use crate::make::{Number, Str, make_str, make_tuple};
 use crate::message::{DEFAULT_MAX_SIZE, encode_options};
 use crate::named;
 use compactwire::arrow::{
@@ -78,7 +78,7 @@ impl Column {
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> Result<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+    ) -> Result<Bound<'py, PyTuple>> {
         let _ = requested_schema;
         let join = || attached(|| self.0.to_array());
         let array = py.detach(join)??.ok_or_else(|| {
@@ -89,7 +89,8 @@ impl Column {
             ))
         })?;
         let schema = PyCapsule::new_with_value(py, self.0.schema()?, SCHEMA)?;
-        Ok((schema, PyCapsule::new_with_value(py, array, ARRAY)?))
+        let array = PyCapsule::new_with_value(py, array, ARRAY)?;
+        Ok(make_tuple(py, [Ok(schema), Ok(array)].into_iter())?)
     }
 
     /// Return a capsule `arrow_array_stream`, with an array for each chunk.
@@ -116,26 +117,26 @@ impl Column {
 
     /// The number of chunks.
     #[getter]
-    fn num_chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_size(py, self.0.chunks().len())
+    fn num_chunks(&self) -> Number<usize> {
+        Number(self.0.chunks().len())
     }
 
     /// The memory of all buffers, in bytes.
     #[getter]
-    fn nbytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_size(py, self.0.size())
+    fn nbytes(&self) -> Number<usize> {
+        Number(self.0.size())
     }
 
     /// The number of null rows.
     #[getter]
-    fn null_count<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_size(py, self.0.null_count())
+    fn null_count(&self) -> Number<usize> {
+        Number(self.0.null_count())
     }
 
     /// The number of rows that failed and became null under `errors="null"`.
     #[getter]
-    fn failed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_size(py, self.0.failed())
+    fn failed(&self) -> Number<usize> {
+        Number(self.0.failed())
     }
 
     fn __len__(&self) -> usize {
@@ -150,14 +151,15 @@ impl Column {
         ))
     }
 
-    fn __repr__(&self) -> Result<String> {
+    fn __repr__(&self) -> Result<Str<String>> {
         let Self(core) = self;
         let chunks = match core.chunks().len() {
             1 => "1 chunk".to_owned(),
             chunks => format!("{chunks} chunks"),
         };
         let (schema, rows, nulls) = (core.schema()?, core.len(), core.null_count());
-        Ok(format!("<Column {:?}: {rows} rows in {chunks}, {nulls} null>", schema.format()))
+        let format = schema.format();
+        Ok(Str(format!("<Column {format:?}: {rows} rows in {chunks}, {nulls} null>")))
     }
 }
 

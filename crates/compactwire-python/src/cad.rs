@@ -381,17 +381,18 @@ fn weight(document: &Document<'_>) -> usize {
 ///     such an identifier.
 #[pyfunction]
 #[pyo3(signature = (doc, /, dialect = None, *, target = None))]
-fn losses(
-    doc: &Bound<'_, PyAny>,
+fn losses<'py>(
+    doc: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = args::words_if_any::dialect)] dialect: Option<&str>,
     #[pyo3(from_py_with = args::words_if_any::target)] target: Option<&str>,
-) -> Result<Vec<&'static str>> {
+) -> Result<Bound<'py, PyList>> {
     let form = Form::new(dialect, target)?;
     let (document, dropped) = read_document(doc, true)?;
-    Ok(match form {
+    let losses = match form {
         Form::Vcad => core::losses_for_vcad(document, dropped)?.codes(),
         Form::Dialect(dialect) => core::losses(&document, dialect, dropped)?,
-    })
+    };
+    Ok(make_list(doc.py(), losses.iter().map(|code| make_str(doc.py(), code)))?)
 }
 
 /// Check a document against the model and return its canonical form.

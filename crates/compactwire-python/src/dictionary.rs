@@ -2,11 +2,12 @@
 
 use super::args::{self, Input, each, read_file, sizes, wrong_type};
 use super::errors::{Result, os_error};
-use super::record::{Frozen, hash_of, returned_by_value};
+use super::record::{Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
 use crate::interrupt::attached;
-use crate::make::{Str, ensure_memory, make_bytes, make_count, make_int, make_size, push};
+use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -164,8 +165,8 @@ impl Dictionary {
 
     /// The zstd dictionary id, which frames contain; 0 if the dictionary has none.
     #[getter]
-    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_int(py, self.core.id().into())
+    fn id(&self) -> Number<u64> {
+        Number(self.core.id().into())
     }
 
     /// The name that old containers use; by default the content type.
@@ -188,8 +189,8 @@ impl Dictionary {
 
     /// The number of samples.
     #[getter]
-    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_count(py, self.core.description().samples)
+    fn samples(&self) -> Number<u64> {
+        Number(self.core.description().samples)
     }
 
     /// The time of the training, as in the file; this package writes seconds since 1970.
@@ -200,8 +201,8 @@ impl Dictionary {
 
     /// The size in bytes, without the first line of the file.
     #[getter]
-    fn size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_size(py, self.core.content().len())
+    fn size(&self) -> Number<usize> {
+        Number(self.core.content().len())
     }
 
     fn __repr__(&self) -> Str<String> {
@@ -221,12 +222,13 @@ impl Dictionary {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
+        let name = make_str(py, &this.name)?.into_any();
         if Arc::ptr_eq(&this.core, compact::Dictionary::built_in()) {
             let restore = py.get_type::<Self>().getattr(intern!(py, "_restore_built_in"))?;
-            return (restore, (this.core.id(), &this.name)).into_pyobject(py);
+            return reduced(restore, [this.id().into_bound_py_any(py)?, name]);
         }
         let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
-        (restore, (this.to_bytes(py)?, &this.name)).into_pyobject(py)
+        reduced(restore, [this.to_bytes(py)?.into_any(), name])
     }
 
     /// The built-in dictionary, which is pickled by its id. Another version of the package may have another.

@@ -4,7 +4,7 @@
 //! `PyErr`. The exception classes are defined in `compactwire/errors.py`. An exception has the
 //! core's message, and the core's fields as attributes.
 
-use crate::make::{ensure_memory, make_dict, make_str, make_tuple, memory_error};
+use crate::make::{Number, Str, ensure_memory, make_dict, make_str, make_tuple, memory_error};
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::excerpt;
@@ -214,7 +214,7 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
         }
         arrow::Error::Expansion { row, limit } => {
             let error = exception!(py, OutputTooLarge, error.to_string(), limit = *limit);
-            let set = error.value(py).setattr(intern!(py, "row"), row);
+            let set = error.value(py).setattr(intern!(py, "row"), Number(*row));
             set.err().unwrap_or(error)
         }
         arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
@@ -251,9 +251,9 @@ fn row_error(py: Python<'_>, row: usize, failure: &arrow::Failure) -> Error {
         arrow::Failure::Cad(error) => cad_error(py, error),
     };
     let value = error.value(py);
-    let noted = value
-        .setattr(intern!(py, "row"), row)
-        .and_then(|()| value.call_method1(intern!(py, "add_note"), (format!("in row {row}"),)));
+    let noted = value.setattr(intern!(py, "row"), Number(row)).and_then(|()| {
+        value.call_method1(intern!(py, "add_note"), (Str(format!("in row {row}")),))
+    });
     noted.err().unwrap_or(error).into()
 }
 

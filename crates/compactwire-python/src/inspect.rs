@@ -4,12 +4,13 @@ use super::args::{Input, sizes};
 use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
-use super::make::Str;
+use super::make::{Number, Str, make_list, make_size, make_str, make_tuple};
 use super::message::{DEFAULT_MAX_SIZE, open};
 use super::response::{Response, format_member, layout_version};
 use crate::named;
 use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 /// The format of a message and the size of each of its layers.
 #[pyclass(frozen, get_all, module = "compactwire")]
@@ -19,26 +20,42 @@ pub(super) struct Inspection {
     /// The MessagePack layout: 1, 2, 3 or "map"; None for a text format.
     version: Option<Py<PyAny>>,
     /// The compression: "zlib", "gzip" or "zstd"; None without compression.
-    compression: Option<&'static str>,
+    compression: Option<Str<&'static str>>,
     /// The id of the dictionary; None without a dictionary.
-    dictionary_id: Option<u32>,
+    dictionary_id: Option<Number<u64>>,
     /// The size of each layer in bytes, from the message inwards, as pairs of name and size.
-    layers: Vec<(&'static str, usize)>,
+    layers: Layers,
     /// The size of the same response as a verbose message (compact JSON), in bytes.
-    verbose_size: usize,
+    verbose_size: Number<usize>,
     /// The size of the message divided by `verbose_size`.
-    ratio: f64,
+    ratio: Number<f64>,
     /// The decoded response.
     response: Py<Response>,
+}
+
+/// The name and size of each layer.
+struct Layers(Vec<(&'static str, usize)>);
+
+impl<'py> IntoPyObject<'py> for &Layers {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let pair = |&(name, size): &(&str, usize)| {
+            make_tuple(py, [Ok(make_str(py, name)?.into_any()), make_size(py, size)].into_iter())
+        };
+        make_list(py, self.0.iter().map(pair))
+    }
 }
 
 #[pymethods]
 impl Inspection {
     fn __repr__(&self, py: Python<'_>) -> PyResult<Str<String>> {
         let layers: Vec<_> =
-            self.layers.iter().map(|(name, size)| format!("{name} {size}")).collect();
+            self.layers.0.iter().map(|(name, size)| format!("{name} {size}")).collect();
         let format = self.format.bind(py).str()?;
-        let (layers, ratio) = (layers.join(" > "), self.ratio);
+        let (layers, Number(ratio)) = (layers.join(" > "), self.ratio);
         Ok(Str(format!("<Inspection {format}: {layers}; ratio {ratio:.3}>")))
     }
 }
@@ -93,11 +110,11 @@ pub(super) fn inspect<'py>(
     Ok(Inspection {
         format: format_member(py, opened.format().name())?,
         version: decoded.layout.map(|layout| layout_version(py, layout)).transpose()?,
-        compression,
-        dictionary_id,
-        layers: layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect(),
-        verbose_size,
-        ratio: wire.size() as f64 / verbose_size as f64,
+        compression: compression.map(Str),
+        dictionary_id: dictionary_id.map(|id| Number(id.into())),
+        layers: Layers(layers.into_iter().filter_map(|(name, size)| Some((name, size?))).collect()),
+        verbose_size: Number(verbose_size),
+        ratio: Number(wire.size() as f64 / verbose_size as f64),
         response: Response::from_core(py, &decoded)?.into_pyobject(py)?.unbind(),
     })
 }

@@ -60,6 +60,7 @@ pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, 
 
 /// A text that becomes a str by [`make_str`]; PyO3 converts a `&str` or `String` by a constructor that panics
 /// if there is not enough memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Str<T>(pub(crate) T);
 
 impl<'py, T: AsRef<str>> IntoPyObject<'py> for Str<T> {
@@ -273,3 +274,24 @@ pub(crate) fn make_int(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>>
     // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }
 }
+
+/// A number that becomes an int or a float by one of the functions above; PyO3 converts a number by a
+/// constructor that panics if there is not enough memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Number<T>(pub(crate) T);
+
+macro_rules! converted {
+    ($($number:ty: $make:ident),+) => { $(
+        impl<'py> IntoPyObject<'py> for Number<$number> {
+            type Target = PyAny;
+            type Output = Bound<'py, PyAny>;
+            type Error = PyErr;
+
+            fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+                $make(py, self.0)
+            }
+        }
+    )+ };
+}
+
+converted!(i64: make_int, u64: make_count, usize: make_size, f64: make_float);

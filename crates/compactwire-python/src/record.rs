@@ -127,6 +127,16 @@ pub(crate) fn called<'py>(
     join(py, "", vec![object.get_type().name()?, open, arguments, close])
 }
 
+/// The result of `__reduce__`: a function and its arguments, from which `pickle` makes the object again.
+pub(crate) fn reduced<'py, const N: usize>(
+    function: Bound<'py, PyAny>,
+    arguments: [Bound<'py, PyAny>; N],
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = function.py();
+    let arguments = make_tuple(py, arguments.into_iter().map(Ok))?;
+    make_tuple(py, [Ok(function), Ok(arguments.into_any())].into_iter())
+}
+
 /// The result of `__hash__` for an object. `key` is equal for equal objects.
 pub(crate) fn hash_of(key: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();

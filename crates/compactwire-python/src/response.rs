@@ -2,9 +2,9 @@
 
 use super::args::{Passed, boolean, class_name, int64, natural, text, utf8};
 use super::errors::invalid_field;
-use super::record::{self, Names, Record, hash_of, returned_by_value};
+use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
-use crate::make::{keys_of, make_dict, make_str, make_tuple};
+use crate::make::{Number, Str, keys_of, make_dict, make_str, make_tuple};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::prelude::*;
@@ -50,7 +50,7 @@ pub(super) struct Response {
     status: Status,
     /// The number of tokens used.
     #[pyo3(get)]
-    tokens: u64,
+    tokens: Number<u64>,
     verbose: Option<Box<Verbose>>,
     format: Option<Origin>,
     layout: Option<Layout>,
@@ -162,7 +162,7 @@ impl Response {
             model: optional(model.0.as_ref(), "model")?
                 .unwrap_or_else(|| intern!(py, "").clone().unbind()),
             status,
-            tokens: tokens.0.map_or(Ok(0), |tokens| natural(&tokens, "tokens"))?,
+            tokens: tokens.0.map_or(Ok(0), |tokens| natural(&tokens, "tokens")).map(Number)?,
             verbose: verbose.boxed(),
             format: None,
             layout: None,
@@ -189,8 +189,8 @@ impl Response {
 
     /// The return code of a verbose message; None if the status implies it.
     #[getter]
-    fn returncode(&self) -> Option<i64> {
-        self.verbose.as_ref()?.returncode
+    fn returncode(&self) -> Option<Number<i64>> {
+        self.verbose.as_ref()?.returncode.map(Number)
     }
 
     /// The requested reasoning effort: "low", "medium", "high".
@@ -223,7 +223,7 @@ impl Response {
             true,
             !this.model.bind(slf.py()).is_empty()?,
             this.status != Status::Ok,
-            this.tokens != 0,
+            this.tokens.0 != 0,
         ];
         let mut parts = Vec::new();
         for (i, name) in FIELDS.into_iter().enumerate() {
@@ -253,10 +253,10 @@ impl Response {
         let restore = py
             .import(intern!(py, "compactwire._core"))?
             .getattr(intern!(py, "_restore_response"))?;
-        let fields = FIELDS.map(|name| slf.getattr(name));
-        let fields = make_tuple(py, fields.into_iter())?;
-        let origin = this.format.map(Origin::name);
-        (restore, (fields, origin, this.version(py)?)).into_pyobject(py)
+        let fields = FIELDS.iter().map(|name| slf.getattr(make_str(py, name)?));
+        let fields = make_tuple(py, fields)?.into_any();
+        let origin = this.format.map(|origin| Str(origin.name())).into_bound_py_any(py)?;
+        reduced(restore, [fields, origin, this.version(py)?.into_bound_py_any(py)?])
     }
 }
 
@@ -303,7 +303,7 @@ impl Response {
             result: text(&response.result)?,
             model: text(&response.model)?,
             status: response.status,
-            tokens: response.tokens,
+            tokens: Number(response.tokens),
             verbose: verbose.boxed(),
             format: Some(decoded.format.map_or(Origin::Raw, Origin::Decoded)),
             layout: decoded.layout,
@@ -390,7 +390,7 @@ impl Response {
             result: text(&self.result)?,
             model: text(&self.model)?,
             status: self.status,
-            tokens: self.tokens,
+            tokens: self.tokens.0,
             model_name: optional(verbose.and_then(|v| v.model_name.as_ref()))?,
             returncode: verbose.and_then(|v| v.returncode),
             reasoning_effort: optional(verbose.and_then(|v| v.reasoning_effort.as_ref()))?,

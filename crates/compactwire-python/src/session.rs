@@ -10,7 +10,7 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::lock::Lock;
-use crate::make::{Str, ensure_memory, make_bytes, make_float, make_list, make_str};
+use crate::make::{Number, Str, ensure_memory, make_bytes, make_list, make_str};
 use crate::named;
 use compactwire::excerpt::excerpt;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
@@ -425,14 +425,14 @@ impl Session {
     /// int
     ///     The number of references that were known; `b_…` is not counted.
     #[pyo3(signature = (*ids))]
-    fn forget(&self, ids: &Bound<'_, PyTuple>) -> PyResult<usize> {
+    fn forget(&self, ids: &Bound<'_, PyTuple>) -> PyResult<Number<usize>> {
         let py = ids.py();
         let ids = ids.iter().map(|id| {
             let id = args::text(&id, "each of *ids")?.clone();
             utf8(&id, "id").map(str::to_owned)
         });
         let ids = ids.collect::<PyResult<Vec<_>>>()?;
-        self.work(py, |core| ids.iter().filter(|id| core.forget(id)).count())
+        self.work(py, |core| Number(ids.iter().filter(|id| core.forget(id)).count()))
     }
 
     /// Undo the last `encode_request`, because its output was not delivered.
@@ -464,9 +464,7 @@ impl Session {
     /// Counts of the messages exchanged so far and the bytes saved.
     #[getter]
     fn stats(&self, py: Python<'_>) -> PyResult<SessionStats> {
-        let stats = self.work(py, |core| core.stats())?;
-        let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
-        Ok(SessionStats { messages, bytes_out, bytes_in, plain_bytes })
+        self.work(py, |core| core.stats().into())
     }
 
     /// Write the state of the session, for `from_bytes` of the same version of this package.
@@ -520,8 +518,8 @@ impl Session {
     }
 
     /// The memory that `sys.getsizeof` reports, to which it adds the header of the object.
-    fn __sizeof__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(size_of::<Self>() + self.work(py, |core| core.size())?)
+    fn __sizeof__(&self, py: Python<'_>) -> PyResult<Number<usize>> {
+        Ok(Number(size_of::<Self>() + self.work(py, |core| core.size())?))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
@@ -529,7 +527,8 @@ impl Session {
         let restore = py
             .import(intern!(py, "compactwire._core"))?
             .getattr(intern!(py, "_restore_session"))?;
-        Ok((restore, (state, self.checked)).into_pyobject(py)?)
+        let checked = PyBool::new(py, self.checked).to_owned().into_any();
+        Ok(record::reduced(restore, [state.into_any(), checked])?)
     }
 }
 
@@ -556,16 +555,25 @@ pub(super) fn now() -> Duration {
 #[derive(PartialEq, Hash)]
 pub(super) struct SessionStats {
     /// The number of requests encoded and decoded.
-    messages: u64,
+    messages: Number<u64>,
     /// Bytes of the frames encoded.
-    bytes_out: u64,
+    bytes_out: Number<u64>,
     /// Bytes of the frames decoded.
-    bytes_in: u64,
+    bytes_in: Number<u64>,
     /// Bytes of the same requests as compact JSON, with tools, prompt and the whole context.
-    plain_bytes: u64,
+    plain_bytes: Number<u64>,
 }
 
 returned_by_value!(Record: SessionStats);
+
+impl From<session::Stats> for SessionStats {
+    fn from(stats: session::Stats) -> Self {
+        let session::Stats { messages, bytes_out, bytes_in, plain_bytes } = stats;
+        let [messages, bytes_out, bytes_in, plain_bytes] =
+            [messages, bytes_out, bytes_in, plain_bytes].map(Number);
+        Self { messages, bytes_out, bytes_in, plain_bytes }
+    }
+}
 
 #[pymethods]
 impl SessionStats {
@@ -584,7 +592,7 @@ impl SessionStats {
         plain_bytes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let count = |value: Option<&Bound<'_, PyAny>>, field| {
-            value.map_or(Ok(0), |value| natural(value, field))
+            value.map_or(Ok(0), |value| natural(value, field)).map(Number)
         };
         Ok(Self {
             messages: count(messages, "messages")?,
@@ -598,10 +606,11 @@ impl SessionStats {
     ///
     /// 0.0 before the first request, negative if more bytes were sent than plain JSON needs.
     #[getter]
-    fn savings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn savings(&self) -> Number<f64> {
         let Self { messages, bytes_out, bytes_in, plain_bytes } = *self;
-        let stats = session::Stats { messages, bytes_out, bytes_in, plain_bytes };
-        make_float(py, stats.savings())
+        let [messages, bytes_out, bytes_in, plain_bytes] =
+            [messages, bytes_out, bytes_in, plain_bytes].map(|Number(count)| count);
+        Number(session::Stats { messages, bytes_out, bytes_in, plain_bytes }.savings())
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
@@ -617,7 +626,7 @@ pub(super) fn restore_session_stats(
     bytes_in: u64,
     plain_bytes: u64,
 ) -> SessionStats {
-    SessionStats { messages, bytes_out, bytes_in, plain_bytes }
+    session::Stats { messages, bytes_out, bytes_in, plain_bytes }.into()
 }
 
 /// Restores a pickled session.

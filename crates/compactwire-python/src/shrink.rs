@@ -10,7 +10,7 @@ use super::value::converter;
 use super::value::objects::Objects;
 use super::value::read::value_with;
 use crate::interrupt::attached;
-use crate::make::{Str, make_count, make_str};
+use crate::make::{Number, Str, make_str};
 use crate::named;
 use compactwire::gcf::Limits;
 use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
@@ -29,17 +29,17 @@ pub(super) struct Shrunk {
     /// The text to send.
     text: Py<PyString>,
     /// The form of `text`: "text" if it is the text that was passed, "json", or "gcf".
-    format: &'static str,
+    format: Str<&'static str>,
     /// The tokens of the text that was passed, or of a value as compact JSON.
-    tokens_before: u64,
+    tokens_before: Number<u64>,
     /// The tokens of `text`, at most `tokens_before`.
-    tokens_after: u64,
+    tokens_after: Number<u64>,
     /// Whether a tokenizer counted the tokens; otherwise they are estimated.
     exact: bool,
     /// Why nothing was saved, or "".
     ///
     /// "size", "not-json", "depth", "number", "verify" or "no-gain".
-    reason: &'static str,
+    reason: Str<&'static str>,
 }
 
 returned_by_value!(Record: Shrunk);
@@ -88,18 +88,18 @@ impl Shrunk {
         }
         Ok(Self {
             text: text.unbind(),
-            format: name_in(&FORMATS, &format),
-            tokens_before,
-            tokens_after,
+            format: Str(name_in(&FORMATS, &format)),
+            tokens_before: Number(tokens_before),
+            tokens_after: Number(tokens_after),
             exact,
-            reason: name_in(&REASONS, &reason),
+            reason: Str(name_in(&REASONS, &reason)),
         })
     }
 
     /// The number of tokens saved, 0 or more.
     #[getter]
-    fn saved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_count(py, self.tokens_before - self.tokens_after)
+    fn saved(&self) -> Number<u64> {
+        Number(self.tokens_before.0 - self.tokens_after.0)
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
@@ -115,10 +115,12 @@ impl Shrunk {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> Str<String> {
-        let Self { format, tokens_before, tokens_after, exact, reason, .. } = slf.get();
+        let Self { format: Str(format), exact, reason: Str(reason), .. } = slf.get();
+        let [before, after] =
+            [slf.get().tokens_before, slf.get().tokens_after].map(|Number(count)| count);
         let about = if *exact { "" } else { "about " };
         let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-        Str(format!("<Shrunk {format}: {about}{tokens_before} to {tokens_after} tokens{reason}>"))
+        Str(format!("<Shrunk {format}: {about}{before} to {after} tokens{reason}>"))
     }
 }
 
@@ -128,7 +130,7 @@ impl Shrunk {
     }
 
     fn numbers(&self) -> (&str, u64, u64, bool, &str) {
-        (self.format, self.tokens_before, self.tokens_after, self.exact, self.reason)
+        (self.format.0, self.tokens_before.0, self.tokens_after.0, self.exact, self.reason.0)
     }
 }
 
@@ -247,11 +249,11 @@ fn shrink_text(
         let reason = name_in(&REASONS, &Some(Reason::NotJson));
         return Ok(Shrunk {
             text: text.clone().unbind(),
-            format: "text",
-            tokens_before: tokens,
-            tokens_after: tokens,
+            format: Str("text"),
+            tokens_before: Number(tokens),
+            tokens_after: Number(tokens),
             exact: false,
-            reason,
+            reason: Str(reason),
         });
     };
     let shrunk = match counter {
@@ -324,11 +326,11 @@ impl Shrunk {
     ) -> Self {
         Self {
             text,
-            format: name_in(&FORMATS, &shrunk.format),
-            tokens_before: shrunk.tokens_before,
-            tokens_after: shrunk.tokens_after,
+            format: Str(name_in(&FORMATS, &shrunk.format)),
+            tokens_before: Number(shrunk.tokens_before),
+            tokens_after: Number(shrunk.tokens_after),
             exact: matches!(counter, Counter::Callable(_)),
-            reason: name_in(&REASONS, &shrunk.reason),
+            reason: Str(name_in(&REASONS, &shrunk.reason)),
         }
     }
 }
@@ -357,7 +359,7 @@ impl Shrunk {
 pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = text.py();
     let held = match text.cast::<Shrunk>() {
-        Ok(shrunk) if shrunk.get().format == "text" => {
+        Ok(shrunk) if shrunk.get().format.0 == "text" => {
             return Ok(shrunk.get().text.bind(py).clone().into_any());
         }
         Ok(shrunk) => shrunk.get().text.bind(py).clone().into_any(),
@@ -395,7 +397,7 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
 #[pyfunction(name = "estimate_tokens")]
 pub(super) fn estimate_tokens_of(
     #[pyo3(from_py_with = named::text)] text: &Bound<'_, PyString>,
-) -> PyResult<u64> {
+) -> PyResult<Number<u64>> {
     let content = lossy(text)?;
-    detached(text.py(), content.len(), || estimate_tokens(&content))
+    detached(text.py(), content.len(), || estimate_tokens(&content)).map(Number)
 }

@@ -5,14 +5,15 @@ use super::detached;
 use super::dictionary::Dictionary;
 use super::errors::Result;
 use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
-use super::record::{self, Names, Record, hash_of, returned_by_value};
+use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::request::canonical;
 use super::response::format_member;
-use crate::make::{make_bytes, make_str, make_tuple};
+use crate::make::{Str, make_bytes, make_str, make_tuple};
 use crate::named;
 use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, EncodeOptions, Format};
+use pyo3::IntoPyObjectExt;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -133,8 +134,8 @@ impl ToolCall {
         let restore = py
             .import(intern!(py, "compactwire._core"))?
             .getattr(intern!(py, "_restore_tool_call"))?;
-        let format = slf.get().format.map(Format::name);
-        (restore, (Self::fields(slf)?, format)).into_pyobject(slf.py())
+        let format = slf.get().format.map(|format| Str(format.name())).into_bound_py_any(py)?;
+        reduced(restore, [Self::fields(slf)?.into_any(), format])
     }
 }
 

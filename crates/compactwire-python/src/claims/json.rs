@@ -4,7 +4,7 @@ use super::arguments::{collect, iterate, path, text};
 use crate::args::{Input, natural};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
-use crate::make::{Str, ensure_memory, make_bytes};
+use crate::make::{Number, Str, ensure_memory, make_bytes};
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, estimate_tokens as estimate};
@@ -152,6 +152,6 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
 /// Source: Compression Claims section 7.1.
 #[pyfunction]
 #[pyo3(signature = (size, /))]
-pub(super) fn estimate_tokens(size: &Bound<'_, PyAny>) -> PyResult<u64> {
-    natural(size, "size").map(estimate)
+pub(super) fn estimate_tokens(size: &Bound<'_, PyAny>) -> PyResult<Number<u64>> {
+    natural(size, "size").map(estimate).map(Number)
 }

@@ -3,12 +3,12 @@
 use crate::args;
 use crate::errors::Result;
 use crate::errors::{claim_rejected, invalid_format};
-use crate::make::{Str, join, make_bytes, make_str, make_tuple};
-use crate::record::{Frozen, Names, Record, hash_of, returned_by_value};
+use crate::make::{Number, Str, join, make_bytes, make_list, make_str, make_tuple};
+use crate::record::{Frozen, Names, Record, hash_of, reduced, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBytes, PyString, PyTuple, PyType};
+use pyo3::types::{PyAny, PyBytes, PyList, PyString, PyTuple, PyType};
 use pythonize::pythonize;
 
 /// The result of verifying a compression claim.
@@ -48,8 +48,8 @@ impl ClaimReport {
 
     /// 0: verified. 1: the claim is not true. 2: invalid input. 3: a bug in this program.
     #[getter]
-    fn exit_code(&self) -> u8 {
-        self.core.exit_code()
+    fn exit_code(&self) -> Number<u64> {
+        Number(self.core.exit_code().into())
     }
 
     /// The reason why the claim is rejected; None if it is not.
@@ -92,8 +92,8 @@ impl ClaimReport {
 
     /// The number of receipts of the run; None if they were not checked.
     #[getter]
-    fn receipt_count(&self) -> Option<u64> {
-        self.core.receipt_count
+    fn receipt_count(&self) -> Option<Number<u64>> {
+        self.core.receipt_count.map(Number)
     }
 
     /// The Merkle root over the receipts; None if their chain was not verified.
@@ -121,8 +121,8 @@ impl ClaimReport {
     /// Such an artifact is a symbol whose ref does not begin with "@", or has one or two bytes.
     /// `require_symbol_refs` refuses it. None if the metrics were not computed.
     #[getter]
-    fn free_artifacts(&self) -> Option<u64> {
-        self.core.free_artifacts
+    fn free_artifacts(&self) -> Option<Number<u64>> {
+        self.core.free_artifacts.map(Number)
     }
 
     /// The number of artifacts with the text of an earlier one; None if they were not compared.
@@ -130,14 +130,14 @@ impl ClaimReport {
     /// The metrics count a text twice if it is listed twice, even if it is sent once. Empty texts
     /// are not counted here.
     #[getter]
-    fn repeated_artifacts(&self) -> Option<u64> {
-        self.core.repeated_artifacts
+    fn repeated_artifacts(&self) -> Option<Number<u64>> {
+        self.core.repeated_artifacts.map(Number)
     }
 
     /// Names of the members of the claim that cannot be verified, such as `notes`.
     #[getter]
-    fn unverified_claim_fields(&self) -> Vec<&'static str> {
-        self.core.unverified_claim_fields.clone()
+    fn unverified_claim_fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        make_list(py, self.core.unverified_claim_fields.iter().map(|name| make_str(py, name)))
     }
 
     /// Return the report as dict, list, str, int, float, bool and None.
@@ -190,7 +190,7 @@ impl ClaimReport {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
-        (restore, (slf.get().to_json(py)?,)).into_pyobject(py)
+        reduced(restore, [slf.get().to_json(py)?.into_any()])
     }
 
     #[classmethod]

@@ -5,6 +5,7 @@ use super::report::ClaimReport;
 use crate::args::{check_callable, class_name};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
+use crate::make::{Number, Str};
 use crate::named;
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
@@ -178,7 +179,8 @@ impl Heartbeat {
         let asked = Python::attach(|py| {
             py.check_signals()?;
             let Some(progress) = &self.progress else { return Ok(()) };
-            progress.call1(py, (now.what, now.done, now.total)).map(drop)
+            let arguments = (Str(now.what), Number(now.done), Number(now.total));
+            progress.call1(py, arguments).map(drop)
         });
         match asked {
             Ok(()) => ControlFlow::Continue(()),

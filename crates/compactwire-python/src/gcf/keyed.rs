@@ -517,7 +517,7 @@ impl KeyedSnapshots {
         };
         let size = |text: &str| match count_tokens {
             Some(count) => {
-                let count = unchecked(|| count.call1((text,)))?;
+                let count = unchecked(|| count.call1((Str(text),)))?;
                 Ok::<_, errors::Error>(args::token_count(&count, "count_tokens")?)
             }
             None => Ok(keyed::count_tokens(text)),

@@ -7,12 +7,13 @@ pub(super) mod types;
 use super::args::{self, Input, lacks_method, sizes, wrong_type};
 use super::errors::{Error, Result};
 use crate::interrupt::attached;
-use crate::make::{Str, ensure_memory, make_str};
+use crate::make::{Number, Str, ensure_memory, make_str, make_tuple};
 use crate::named;
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
 use compactwire::limits::DEFAULT_MAX_EXPANSION;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -419,14 +420,17 @@ pub(super) fn respond<'py>(
         },
     };
     let count = |text: &str| match count_tokens {
-        Some(count) => {
-            Ok::<_, Error>(args::token_count(&unchecked(|| count.call1((text,)))?, "count_tokens")?)
-        }
+        Some(count) => Ok::<_, Error>(args::token_count(
+            &unchecked(|| count.call1((Str(text),)))?,
+            "count_tokens",
+        )?),
         None => Ok(graph::count_tokens(text)),
     };
     ensure_memory(GRAPH_FACTOR * (payload.core.size() + base.map_or(0, graph::Payload::size)))?;
     let answer = attached(|| graph::respond(&payload.core, peer_root, base, options, count))??;
-    (answer.kind.name(), answer.text, Payload::from(answer.snapshot)).into_pyobject(py)
+    let snapshot = Payload::from(answer.snapshot).into_bound_py_any(py)?;
+    let [kind, text] = [answer.kind.name(), &answer.text].map(|text| make_str(py, text));
+    make_tuple(py, [Ok(kind?.into_any()), Ok(text?.into_any()), Ok(snapshot)].into_iter())
 }
 
 /// Estimate the number of tokens of a text without a tokenizer.
@@ -447,7 +451,7 @@ pub(super) fn respond<'py>(
 #[pyo3(signature = (text, /))]
 pub(super) fn count_tokens(
     #[pyo3(from_py_with = named::text)] text: &Bound<'_, PyString>,
-) -> PyResult<u64> {
+) -> PyResult<Number<u64>> {
     let text = args::utf8(text, "text")?;
-    attached(|| graph::count_tokens(text))
+    attached(|| graph::count_tokens(text)).map(Number)
 }

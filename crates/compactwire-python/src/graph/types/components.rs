@@ -2,6 +2,7 @@
 
 use super::bits;
 use crate::graph::arguments::number;
+use crate::make::Number;
 use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -21,24 +22,25 @@ use std::hash::{Hash, Hasher};
 #[derive(PartialEq, Clone, Copy)]
 pub(crate) struct Components {
     /// The impact on the graph: how much depends on the symbol.
-    blast_radius: f64,
+    blast_radius: Number<f64>,
     /// The confidence in the edges of the symbol.
-    confidence: f64,
+    confidence: Number<f64>,
     /// How recent the symbol is.
-    recency: f64,
+    recency: Number<f64>,
     /// How close the symbol is to the target.
-    distance: f64,
+    distance: Number<f64>,
 }
 
 impl Components {
     pub(super) fn core(self) -> graph::Components {
-        [self.blast_radius, self.confidence, self.recency, self.distance].into()
+        let Self { blast_radius, confidence, recency, distance } = self;
+        [blast_radius, confidence, recency, distance].map(|Number(value)| value).into()
     }
 }
 
 impl From<graph::Components> for Components {
     fn from(components: graph::Components) -> Self {
-        let [blast_radius, confidence, recency, distance] = components.values();
+        let [blast_radius, confidence, recency, distance] = components.values().map(Number);
         Self { blast_radius, confidence, recency, distance }
     }
 }
@@ -66,10 +68,10 @@ impl Components {
         distance: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self {
-            blast_radius: number(blast_radius, "blast_radius")?,
-            confidence: number(confidence, "confidence")?,
-            recency: number(recency, "recency")?,
-            distance: number(distance, "distance")?,
+            blast_radius: number(blast_radius, "blast_radius").map(Number)?,
+            confidence: number(confidence, "confidence").map(Number)?,
+            recency: number(recency, "recency").map(Number)?,
+            distance: number(distance, "distance").map(Number)?,
         })
     }
 }

@@ -3,11 +3,11 @@
 use super::edge::{Edge, edges_of};
 use super::element::elements;
 use super::symbol::{Symbol, hash_symbol, symbols_of};
-use super::{Reduced, STATE_FACTOR, restored};
+use super::{STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
-use crate::make::{Str, ensure_memory, join, make_bytes, make_int, make_str};
-use crate::record::{Names, Record};
+use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str};
+use crate::record::{Names, Record, reduced};
 use compactwire::gcf::graph;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -144,14 +144,14 @@ impl DeltaPayload {
 
     /// The number of tokens of the delta; 0 if unknown.
     #[getter]
-    fn delta_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_int(py, self.0.delta_tokens)
+    fn delta_tokens(&self) -> Number<i64> {
+        Number(self.0.delta_tokens)
     }
 
     /// The number of tokens of the whole payload; 0 if unknown.
     #[getter]
-    fn full_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_int(py, self.0.full_tokens)
+    fn full_tokens(&self) -> Number<i64> {
+        Number(self.0.full_tokens)
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -167,10 +167,10 @@ impl DeltaPayload {
         join(py, "", vec![make_str(py, "<DeltaPayload ")?, tool, make_str(py, &rest)?])
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         ensure_memory(GRAPH_FACTOR.saturating_mul(slf.get().0.size()))?;
         let state = make_bytes(slf.py(), &slf.get().0.to_state())?;
-        Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
+        reduced(slf.get_type().getattr(intern!(slf.py(), "_restore"))?, [state.into_any()])
     }
 
     #[staticmethod]

@@ -4,6 +4,7 @@ use super::Text;
 use crate::args::{int64, shown};
 use crate::errors::invalid_field;
 use crate::graph::arguments::text_of;
+use crate::make::Number;
 use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -33,28 +34,31 @@ pub(crate) struct Location {
     /// The file.
     file: Text,
     /// The line, from 1.
-    line: u64,
+    line: Number<u64>,
     /// The column, from 1.
-    column: u64,
+    column: Number<u64>,
     /// The last line; None if unknown.
-    end_line: Option<u64>,
+    end_line: Option<Number<u64>>,
     /// The column of the end; None if unknown.
-    end_column: Option<u64>,
+    end_column: Option<Number<u64>>,
 }
 
 impl Location {
     pub(super) fn core(&self) -> graph::Location {
         let Self { file, line, column, end_line, end_column } = self;
         let (Text(file), end) = (file.clone(), end_line.zip(*end_column));
-        graph::Location { file, line: *line, column: *column, end }
+        let end = end.map(|(Number(line), Number(column))| (line, column));
+        graph::Location { file, line: line.0, column: column.0, end }
     }
 }
 
 impl From<&graph::Location> for Location {
     fn from(location: &graph::Location) -> Self {
         let graph::Location { file, line, column, end } = location;
-        let (end_line, end_column) = end.unzip();
-        Self { file: Text(file.clone()), line: *line, column: *column, end_line, end_column }
+        let (file, [line, column]) = (Text(file.clone()), [*line, *column].map(Number));
+        let (end_line, end_column) =
+            end.map(|(line, column)| (Number(line), Number(column))).unzip();
+        Self { file, line, column, end_line, end_column }
     }
 }
 
@@ -75,7 +79,7 @@ impl Location {
         end_column: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let from_one = |value: &Bound<'_, PyAny>, field| match u64::try_from(int64(value, field)?) {
-            Ok(number) if number > 0 => Ok(number),
+            Ok(number) if number > 0 => Ok(Number(number)),
             _ => {
                 let message = format!("the number must be 1 or more, not {}", shown(value));
                 Err(invalid_field(value.py(), field, &message))

@@ -18,7 +18,7 @@ use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyString;
 use std::ffi::CString;
 
 pub(crate) use components::Components;
@@ -65,9 +65,6 @@ pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, Py
 
 /// The bytes of memory taken at most per byte of a pickled state.
 const STATE_FACTOR: usize = 16;
-
-/// The result of `__reduce__`: a function, and the state as bytes.
-pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 pub(super) fn restored<T>(state: Result<T, StateError>) -> PyResult<T> {
     state.map_err(|error| Python::attach(|py| invalid_format(py, &error.to_string())))

@@ -4,11 +4,11 @@ use super::edge::Edge;
 use super::element::elements;
 use super::held::{Owner, parts};
 use super::symbol::{Symbol, hash_symbol};
-use super::{Reduced, STATE_FACTOR, restored};
+use super::{STATE_FACTOR, restored};
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
-use crate::make::{Str, ensure_memory, join, make_bytes, make_int, make_str};
-use crate::record::{Names, Record};
+use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str};
+use crate::record::{Names, Record, reduced};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -127,14 +127,14 @@ impl Payload {
 
     /// The number of tokens that the context uses.
     #[getter]
-    fn tokens_used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_int(py, self.core.tokens_used)
+    fn tokens_used(&self) -> Number<i64> {
+        Number(self.core.tokens_used)
     }
 
     /// The number of tokens available.
     #[getter]
-    fn token_budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make_int(py, self.core.token_budget)
+    fn token_budget(&self) -> Number<i64> {
+        Number(self.core.token_budget)
     }
 
     /// The identity of the content; may be empty.
@@ -192,10 +192,10 @@ impl Payload {
         join(py, "", vec![make_str(py, "<Payload ")?, tool, make_str(py, &rest)?])
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         ensure_memory(GRAPH_FACTOR.saturating_mul(slf.get().core.size()))?;
         let state = make_bytes(slf.py(), &slf.get().core.to_state())?;
-        Ok((slf.get_type().getattr(intern!(slf.py(), "_restore"))?, (state,)))
+        reduced(slf.get_type().getattr(intern!(slf.py(), "_restore"))?, [state.into_any()])
     }
 
     #[staticmethod]

@@ -2,6 +2,7 @@
 
 use super::Text;
 use crate::graph::arguments::{count_of, text_of};
+use crate::make::Number;
 use crate::record::{Names, Record};
 use compactwire::gcf::graph;
 use pyo3::prelude::*;
@@ -26,13 +27,13 @@ pub(crate) struct Unchanged {
     /// The root of the peer's snapshot.
     pack_root: Text,
     /// The number of symbols of the snapshot.
-    symbols: i64,
+    symbols: Number<i64>,
 }
 
 impl From<graph::Unchanged> for Unchanged {
     fn from(unchanged: graph::Unchanged) -> Self {
         let graph::Unchanged { tool, pack_root, symbols } = unchanged;
-        Self { tool: Text(tool), pack_root: Text(pack_root), symbols }
+        Self { tool: Text(tool), pack_root: Text(pack_root), symbols: Number(symbols) }
     }
 }
 
@@ -52,7 +53,7 @@ impl Unchanged {
         Ok(Self {
             tool: Text(text_of(tool, "tool")?),
             pack_root: Text(text_of(pack_root, "pack_root")?),
-            symbols: count_of(symbols, "symbols")?,
+            symbols: count_of(symbols, "symbols").map(Number)?,
         })
     }
 }
