@@ -14,7 +14,6 @@ pub(crate) use stable::*;
 
 #[cfg(not(Py_LIMITED_API))]
 mod of_one_version {
-    use super::LONGEST;
     #[cfg(not(Py_3_14))]
     use super::Units;
     use compactwire::text::characters::{self, Measure, Unit};
@@ -78,7 +77,7 @@ mod of_one_version {
             assert_eq!(written, count, "every character has been written");
         }
         // The interpreter shares the characters up to U+00FF.
-        if !(3..=LONGEST).contains(&text.len()) {
+        if text.len() < 3 {
             // SAFETY: the text has so many bytes.
             return unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), len) };
         }
@@ -117,8 +116,8 @@ mod of_one_version {
         }
     }
 
-    /// The characters of a `str`; `None` if there are more than [`LONGEST`], if they need four bytes, or if the
-    /// `str` owns its UTF-8, as each does that is ASCII.
+    /// The characters of a `str`; `None` if they need four bytes, or if the `str` owns its UTF-8, as each does
+    /// that is ASCII.
     ///
     /// # Safety
     /// The object is a `str` that outlives the result.
@@ -138,7 +137,6 @@ mod of_one_version {
             let count = ffi::PyUnicode_GET_LENGTH(object).cast_unsigned();
             let start = ffi::PyUnicode_DATA(object).cast_const();
             match ffi::PyUnicode_KIND(object) {
-                _ if count > LONGEST => None,
                 ffi::PyUnicode_1BYTE_KIND => Some(Units::One(from_raw_parts(start.cast(), count))),
                 ffi::PyUnicode_2BYTE_KIND => Some(Units::Two(from_raw_parts(start.cast(), count))),
                 _ => None,
@@ -381,11 +379,6 @@ mod stable {
         unsafe { ffi::PyBytes_AsString(object).cast() }
     }
 }
-
-/// The longest text that is converted here between UTF-8 and a `str`, in bytes or characters. Long ones are left to
-/// the interpreter, because a lack of memory is likely for them: it was tested with its conversion.
-#[cfg(not(Py_LIMITED_API))]
-const LONGEST: usize = 1 << 16;
 
 /// The characters of a `str`, in units of one or two bytes.
 #[cfg_attr(any(Py_3_14, Py_LIMITED_API), expect(dead_code, reason = "see `no_units`"))]
