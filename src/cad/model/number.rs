@@ -109,44 +109,50 @@ pub(crate) fn write(out: &mut String, x: f64) {
 #[inline]
 fn short_decimal(x: f64) -> Option<(u64, usize)> {
     let x = x.abs();
-    for (decimals, power) in POWERS.iter().enumerate().take(4) {
-        let m = (x * power).round_ties_even();
-        if m >= FIFTEEN_DIGITS {
-            return None;
-        }
-        #[expect(clippy::float_cmp, reason = "checks for exact equality")]
-        if m / power == x {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "checked"
-            )]
-            return Some((m as u64, decimals));
-        }
+    if let Some(whole) = whole(x) {
+        return Some((whole, 0));
     }
-    None
+    let mut decimals = 3;
+    let mut m = whole((x * POWERS[decimals] + ROUNDS) - ROUNDS)?;
+    #[expect(clippy::float_cmp, clippy::cast_precision_loss, reason = "checks for exact equality")]
+    if m as f64 / POWERS[decimals] != x {
+        return None;
+    }
+    while m % 10 == 0 {
+        m /= 10;
+        decimals -= 1;
+    }
+    Some((m, decimals))
 }
 
-fn write_decimal(out: &mut String, negative: bool, mut m: u64, decimals: usize) {
-    // Sign, point, and at most 20 digits.
-    let mut buffer = [b'0'; 24];
-    let mut at = buffer.len();
-    let mut written = 0;
-    while m > 0 || written <= decimals {
-        if written == decimals && decimals > 0 {
-            at -= 1;
-            buffer[at] = b'.';
-        }
-        at -= 1;
-        buffer[at] = b'0' + u8::try_from(m % 10).unwrap_or_default();
-        m /= 10;
-        written += 1;
-    }
+/// 2^52. A double plus this number has no fraction, so that adding and subtracting it rounds.
+const ROUNDS: f64 = 4_503_599_627_370_496.0;
+
+/// A number that is not negative, if it is an integer of at most 15 digits.
+#[inline]
+fn whole(x: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    let n = x as u64;
+    #[expect(clippy::float_cmp, clippy::cast_precision_loss, reason = "checks for exact equality")]
+    (x < FIFTEEN_DIGITS && n as f64 == x).then_some(n)
+}
+
+fn write_decimal(out: &mut String, negative: bool, m: u64, decimals: usize) {
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(m);
     if negative {
-        at -= 1;
-        buffer[at] = b'-';
+        out.push('-');
     }
-    out.extend(buffer[at..].iter().map(|&byte| char::from(byte)));
+    if digits.len() <= decimals {
+        out.push_str(&"0.000"[..2 + decimals - digits.len()]);
+        return out.push_str(digits);
+    }
+    let (whole, fraction) = digits.split_at(digits.len() - decimals);
+    out.push_str(whole);
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
 }
 
 fn write_any(out: &mut String, x: f64) {
@@ -221,6 +227,9 @@ mod tests {
             (-0.0, "-0"),
             (50.0, "50"),
             (-0.5, "-0.5"),
+            (-0.025, "-0.025"),
+            (0.007, "0.007"),
+            (1e12 + 0.5, "1000000000000.5"),
             (4.35, "4.35"),
             (1e-6, "0.000001"),
             (1.5e-6, "0.0000015"),

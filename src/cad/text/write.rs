@@ -13,7 +13,6 @@ use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order::{dependents, order};
 use crate::interrupt::polled;
 use crate::json::{Escape, write_in_order};
-use std::fmt::Write;
 
 /// The options for writing dialect 0.1.
 ///
@@ -151,8 +150,7 @@ impl Writer {
     }
 
     pub(crate) fn integer(&mut self, n: u64) {
-        // Writing to a `String` cannot fail.
-        let _ = write!(self.out, " {n}");
+        self.word(itoa::Buffer::new().format(n));
     }
 
     pub(crate) fn number(&mut self, x: f64) {
