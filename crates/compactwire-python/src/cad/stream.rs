@@ -95,16 +95,14 @@ impl Source {
             let chunks = make_tuple(py, [Ok(source.clone())].into_iter())?;
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
-        if source.is_instance_of::<PyString>()
-            || source.hasattr(intern!(source.py(), "__fspath__"))?
-        {
+        if source.is_instance_of::<PyString>() || source.hasattr(intern!(py, "__fspath__"))? {
             // The path may be bytes.
             let path =
                 py.import(intern!(py, "os"))?.call_method1(intern!(py, "fsdecode"), (source,))?;
             let path = args::path_of(&path, "source")?;
             return Ok(Self::Path(PathFile::open(py, &path)?));
         }
-        if source.hasattr(intern!(source.py(), "read"))? {
+        if source.hasattr(intern!(py, "read"))? {
             return Ok(Self::File(source.clone().unbind()));
         }
         let expected = || "a path, an open file, bytes, or an iterable of str or bytes".to_owned();

@@ -13,13 +13,12 @@ use std::path::PathBuf;
 pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     let py = value.py();
     let expected = "a str or path-like";
-    let given = if value.is_instance_of::<PyString>()
-        || !value.hasattr(intern!(value.py(), "__fspath__"))?
-    {
-        value.clone()
-    } else {
-        py.import(intern!(py, "os"))?.call_method1(intern!(py, "fspath"), (value,))?
-    };
+    let given =
+        if value.is_instance_of::<PyString>() || !value.hasattr(intern!(py, "__fspath__"))? {
+            value.clone()
+        } else {
+            py.import(intern!(py, "os"))?.call_method1(intern!(py, "fspath"), (value,))?
+        };
     if given.is_instance_of::<PyBytes>() {
         let message = format!("{field} must be {expected}, not bytes (os.fsdecode it first)");
         return Err(PyTypeError::new_err(message));

@@ -54,7 +54,7 @@ impl StreamEncoder {
     #[pyo3(signature = (target, /))]
     fn new(target: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = target.py();
-        let is_file = target.hasattr(intern!(target.py(), "write"))?;
+        let is_file = target.hasattr(intern!(py, "write"))?;
         if !is_file && !target.is_callable() {
             return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }
