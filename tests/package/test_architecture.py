@@ -383,7 +383,8 @@ def test_the_binding_makes_names_of_python_once() -> None:
 
 
 def test_results_of_the_binding_are_made_by_its_own_functions() -> None:
-    # PyO3 makes the int of a usize and the str of a String by constructors that panic if there is no memory.
+    # PyO3 makes the int of a usize and the str of a String by constructors that panic if there
+    # is no memory.
     attributes = (
         r"#\[(?:getter|pyfunction|classmethod|staticmethod|pyo3\(signature)[^\n]*\n(?:.*\n){0,9}?"
     )
