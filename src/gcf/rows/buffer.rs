@@ -9,16 +9,19 @@ const SHORT: usize = 1 << 12;
 /// The maximum size of comments and blank lines between two rows, in bytes.
 const MAX_COMMENTS: usize = 1 << 20;
 
+const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
 /// Collects pieces of a text and drops the lines that have been parsed.
 #[derive(Default)]
 pub(super) struct LineBuffer {
-    /// Whole lines that have not been dropped.
+    /// Whole lines that have not been dropped. If the bytes after them are not UTF-8, also the beginning of the
+    /// next line, with U+FFFD for these bytes: it tells that the value before it is complete.
     pub text: String,
     /// The beginning of the next line.
     tail: Vec<u8>,
     /// Whether the text is complete.
     pub finished: bool,
-    /// The error to report after the lines in `text`: the bytes after them are not UTF-8, or there was not
+    /// The error to report after the whole lines in `text`: the bytes after them are not UTF-8, or there was not
     /// enough memory.
     pub broken: Option<Error>,
     /// The number of bytes dropped so far.
@@ -57,7 +60,7 @@ impl LineBuffer {
     }
 
     fn take_tail(&mut self) {
-        if let Err(error) = self.text.try_reserve(self.tail.len()) {
+        if let Err(error) = self.text.try_reserve(self.tail.len() + REPLACEMENT.len_utf8()) {
             self.broken = Some(error.into());
             return;
         }
@@ -80,7 +83,17 @@ impl LineBuffer {
         self.text.push_str(str::from_utf8(&valid[..lines]).unwrap_or_default());
         let before = self.lines + memchr_iter(b'\n', &self.text.as_bytes()[self.cursor..]).count();
         let place = Place::Text { line: before + 1, column: line.chars().count() + 1 };
+        self.text.push_str(line);
+        self.text.push(REPLACEMENT);
         self.broken = Some(Error { code: Code::InvalidUtf8, message, place });
+    }
+
+    /// The length of the whole lines in `text`, which must be the text of this buffer.
+    pub(super) fn whole(&self, text: &str) -> usize {
+        match self.broken {
+            Some(_) => memrchr(b'\n', text.as_bytes()).map_or(0, |newline| newline + 1),
+            None => text.len(),
+        }
     }
 
     /// Whether a line, or the comments between two rows, exceed the limit.

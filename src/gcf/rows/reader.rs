@@ -253,6 +253,7 @@ impl<N> RowReader<N> {
     where
         S: Columns<Prepared = N>,
     {
+        let whole = self.buffer.whole(decoder.text);
         let mut ready = Ok(());
         if self.stage != Stage::Header {
             ready = decoder.advance();
@@ -269,7 +270,11 @@ impl<N> RowReader<N> {
                 Err(fault) => Err(Failure::Fault(fault)),
             };
             progress.row = decoder.lines.consumed().saturating_sub(progress.position);
-            if decoder.lines.saw_end() && !self.buffer.finished {
+            let is_beyond = match &step {
+                Err(Failure::Fault(fault)) => fault.at >= whole,
+                _ => false,
+            };
+            if (decoder.lines.saw_end() || is_beyond) && !self.buffer.finished {
                 decoder.deferred.truncate(deferred);
                 handler(decoder.sink, Event::Incomplete).map_err(ReadError::Sink)?;
                 return Ok(Status::NeedMore);

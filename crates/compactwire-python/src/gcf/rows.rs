@@ -88,7 +88,7 @@ pub(crate) fn iter_rows(
     let rows = RowReader::new(path.clone(), options, max_row_size);
     let source = Source::new(source)?;
     let ready = VecDeque::new();
-    let reader = Box::new(Reader { rows, path, source, ready, last: None });
+    let reader = Box::new(Reader { rows, path, source, ready, needs_more: false, last: None });
     Ok(RowIterator { reader: Mutex::new(State::Waiting(reader)) })
 }
 
@@ -164,6 +164,8 @@ struct Reader {
     path: Vec<String>,
     source: Source,
     ready: VecDeque<Py<PyAny>>,
+    /// Whether `rows` can read no further before it gets more text.
+    needs_more: bool,
     /// The end of the iteration or the error, to return after the rows in `ready`.
     last: Option<Result<()>>,
 }
@@ -179,8 +181,12 @@ impl Reader {
             }
             // `list(iterator)` runs no Python code between items, so nothing else checks signals.
             py.check_signals()?;
+            if std::mem::take(&mut self.needs_more) {
+                self.feed(py)?;
+            }
             match self.read(py)? {
-                Ok(Status::NeedMore) => self.feed(py)?,
+                // The rows so far are returned first: the source may have to wait for more, or fail.
+                Ok(Status::NeedMore) => self.needs_more = true,
                 Ok(Status::Paused) => {}
                 Ok(Status::Finished) => self.last = Some(Ok(())),
                 Err(error) => self.last = Some(Err(error)),

@@ -209,13 +209,35 @@ fn a_long_row_is_not_parsed_again_for_each_piece() {
 }
 
 #[test]
+fn rows_before_invalid_utf8_are_complete() {
+    // The line with the byte may have another error, or belong to the row before it.
+    for (lines, complete) in [
+        ("1|x\n2|y\n", 2),
+        ("1|x\n2|y\n    ", 2),
+        ("1|x\n2|y\n7|8|9", 2),
+        ("1|x\n@1 2|^\n.b {}\n", 2),
+        ("1|x\n@1 2|^\n.b {}\n    c=", 1),
+        ("1|x\n@1 2|^\n.b", 1),
+    ] {
+        let text = format!("GCF profile=generic\n## [3]{{a,b}}\n{lines}");
+        let bytes = [text.as_bytes(), b"\xff\n3|z\n"].concat();
+        for size in [1, 9, 100] {
+            let pieces: Vec<_> = bytes.chunks(size).collect();
+            let (found, result) = rows(&pieces, &[], 1000);
+            let found = (found.len(), result.unwrap_err().code);
+            assert_eq!(found, (complete, Code::InvalidUtf8), "{lines}");
+        }
+    }
+}
+
+#[test]
 fn invalid_utf8_is_reported_with_line_and_column() {
     let text = b"GCF profile=generic\n## [?]{a}\n1\n2\nx\xff\n";
     for size in [1, 5, 64] {
         let pieces: Vec<_> = text.chunks(size).collect();
         let (found, result) = rows(&pieces, &[], 1000);
         let error = result.unwrap_err();
-        assert_eq!((found.len(), error.code), (1, Code::InvalidUtf8));
+        assert_eq!((found.len(), error.code), (2, Code::InvalidUtf8));
         assert_eq!(error.message, "not UTF-8 from byte 35 on");
         assert_eq!(error.place, Place::Text { line: 5, column: 2 });
     }
