@@ -553,7 +553,7 @@ macro_rules! words_if_any {
     };
 }
 
-words_if_any! { dialect target }
+words_if_any! { dialect format target }
 
 /// A conversion for each argument of free text, with the argument's name, for
 /// `#[pyo3(from_py_with = args::written::tool)]`: PyO3 does not pass the name to a conversion, and the

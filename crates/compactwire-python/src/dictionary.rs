@@ -235,10 +235,12 @@ impl Dictionary {
     #[classmethod]
     fn _restore_built_in(
         _class: &Bound<'_, PyType>,
-        id: u32,
+        id: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = args::written::name)] name: String,
     ) -> Result<Self> {
         let built_in = compact::Dictionary::built_in();
+        // A number that is no id is refused like the id of another version.
+        let id = u32::try_from(args::natural(id, "id")?).unwrap_or(u32::MAX);
         if built_in.id() != id {
             return Err(DecodeError::DictionaryNotFound { id, name: None }.into());
         }

@@ -1,7 +1,7 @@
 //! `compactwire.Response`: the core's type, with Python strings.
 
-use super::args::{Passed, boolean, class_name, int64, natural, text, utf8};
-use super::errors::invalid_field;
+use super::args::{Passed, boolean, class_name, int64, natural, text, utf8, words_if_any};
+use super::errors::{invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
 use crate::make::{Number, Str, keys_of, make_dict, make_str, make_tuple};
@@ -264,10 +264,15 @@ impl Response {
 #[pyfunction(name = "_restore_response")]
 pub(super) fn restore_response(
     fields: &Bound<'_, PyTuple>,
-    format: Option<&str>,
+    #[pyo3(from_py_with = words_if_any::format)] format: Option<&str>,
     version: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Response> {
     let py = fields.py();
+    let (size, expected) = (fields.len(), FIELDS.len());
+    if size != expected {
+        let message = format!("the pickle of a Response has {size} fields, not {expected}");
+        return Err(invalid_format(py, &message));
+    }
     let named = make_dict(py)?;
     for (name, value) in FIELDS.into_iter().zip(fields) {
         named.set_item(name, value)?;
@@ -277,15 +282,16 @@ pub(super) fn restore_response(
     response.format = match format {
         None => None,
         Some("raw") => Some(Origin::Raw),
-        Some(name) => {
-            let format = Format::ALL.into_iter().find(|format| format.name() == name);
-            Some(Origin::Decoded(
-                format.ok_or_else(|| invalid_field(py, "format", "unknown format"))?,
-            ))
-        }
+        Some(name) => Some(Origin::Decoded(restored_format(py, name)?)),
     };
     response.layout = version.map(super::args::layout).transpose()?;
     Ok(response)
+}
+
+/// The format of a pickled object.
+pub(super) fn restored_format(py: Python<'_>, name: &str) -> PyResult<Format> {
+    let format = Format::ALL.into_iter().find(|format| format.name() == name);
+    format.ok_or_else(|| invalid_field(py, "format", "unknown format"))
 }
 
 impl Response {

@@ -1,13 +1,13 @@
 //! `ToolCall`, `encode_tool_call`, `encode_tool_call_bytes`, `decode_tool_call`.
 
-use super::args::{self, Input, sizes, utf8};
+use super::args::{self, Input, sizes, utf8, words_if_any};
 use super::detached;
 use super::dictionary::Dictionary;
-use super::errors::Result;
+use super::errors::{Result, invalid_format};
 use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::request::canonical;
-use super::response::format_member;
+use super::response::{format_member, restored_format};
 use crate::make::{Str, make_bytes, make_str, make_tuple};
 use crate::named;
 use crate::value;
@@ -157,13 +157,18 @@ impl ToolCall {
 #[pyfunction(name = "_restore_tool_call")]
 pub(super) fn restore_tool_call(
     fields: &Bound<'_, PyTuple>,
-    format: Option<&str>,
+    #[pyo3(from_py_with = words_if_any::format)] format: Option<&str>,
 ) -> PyResult<ToolCall> {
-    let (name, arguments, context): (Bound<'_, PyAny>, _, Option<Bound<'_, PyAny>>) =
-        fields.extract()?;
-    let mut call = ToolCall::new(&name, arguments, context.as_ref())?;
-    call.format =
-        format.and_then(|name| Format::ALL.into_iter().find(|format| format.name() == name));
+    let py = fields.py();
+    let (size, expected) = (fields.len(), FIELDS.len());
+    if size != expected {
+        let message = format!("the pickle of a ToolCall has {size} fields, not {expected}");
+        return Err(invalid_format(py, &message));
+    }
+    let context = fields.get_item(2)?;
+    let context = (!context.is_none()).then_some(&context);
+    let mut call = ToolCall::new(&fields.get_item(0)?, fields.get_item(1)?, context)?;
+    call.format = format.map(|name| restored_format(py, name)).transpose()?;
     Ok(call)
 }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core import Session
 from .._texts import check_callable, check_type, iterated
-from ..errors import OptionError, UnknownReference
+from ..errors import InvalidFormat, OptionError, UnknownReference
 from ._lock import TurnLock
 
 if TYPE_CHECKING:
@@ -248,8 +248,13 @@ class Sender:
     def __getstate__(self) -> tuple[Session, int, bytes | None]:
         return self.session, self._number, self._failed
 
-    def __setstate__(self, state: tuple[Session, int, bytes | None]) -> None:
-        self.session, self._number, self._failed = state
+    def __setstate__(self, state: object) -> None:
+        match state:
+            case (Session() as session, number, (None | bytes()) as failed):
+                self.session, self._failed = session, failed
+                self._number = Turn(number, "").number
+            case _:
+                raise InvalidFormat("the pickle of a Sender holds something else than its state")
         self._lock = TurnLock(_ADVICE)
         self._queue = None
 
