@@ -532,7 +532,8 @@ def decode(text: str | bytes | bytearray | memoryview, /) -> Payload | DeltaPayl
     Warns
     -----
     UserWarning
-        The text has an unknown group, which was skipped.
+        The text has an unknown group, which was skipped; or not as many symbols or edges as its
+        header counts: it may have been cut between two groups.
 
     Source: GCF 3.6 sections 9, 10 and 16.
     """
@@ -602,6 +603,7 @@ def diff(base: Payload, new: Payload, /, *, max_expansion: int = 268435456) -> D
     -------
     DeltaPayload
         The delta. A symbol whose score, provenance or distance changed is both removed and added.
+        Other changes, such as the status of an edge, are not in it.
 
     Raises
     ------
@@ -711,6 +713,9 @@ def respond(
     max_expansion: int = 268435456,
 ) -> tuple[Literal["unchanged", "delta", "full"], str, Payload]:
     """Encode the shortest text that updates a peer.
+
+    It updates what the root covers (see `pack_root`): the status of an edge, or a location, is no
+    reason for a delta.
 
     Parameters
     ----------

@@ -127,7 +127,8 @@ pub(super) fn encode<'py>(
 /// Warns
 /// -----
 /// UserWarning
-///     The text has an unknown group, which was skipped.
+///     The text has an unknown group, which was skipped; or not as many symbols or edges as its
+///     header counts: it may have been cut between two groups.
 ///
 /// Source: GCF 3.6 sections 9, 10 and 16.
 #[pyfunction]
@@ -216,6 +217,7 @@ pub(super) fn snapshot(
 /// -------
 /// DeltaPayload
 ///     The delta. A symbol whose score, provenance or distance changed is both removed and added.
+///     Other changes, such as the status of an edge, are not in it.
 ///
 /// Raises
 /// ------
@@ -355,6 +357,9 @@ pub(super) fn encode_unchanged(
 }
 
 /// Encode the shortest text that updates a peer.
+///
+/// It updates what the root covers (see `pack_root`): the status of an edge, or a location, is no
+/// reason for a delta.
 ///
 /// Parameters
 /// ----------

@@ -363,6 +363,21 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_the_header_that_differ_are_warnings() {
+        let group = "## targets\n@0 fn a 0.50 x\n";
+        let edges = "## edges [1]\n@0<@0 calls\n";
+        for (counts, body, warnings) in [
+            ("symbols=1 edges=1", format!("{group}{edges}"), &[][..]),
+            ("symbols=? edges=", group.into(), &[]),
+            ("edges=1", group.into(), &["the text has 0 edges, but the header counts \"1\""]),
+            ("symbols=2", group.into(), &["the text has 1 symbols, but the header counts \"2\""]),
+        ] {
+            let decoded = decode(&format!("GCF profile=graph {counts}\n{body}")).unwrap();
+            assert_eq!(decoded.warnings, warnings, "{counts}");
+        }
+    }
+
+    #[test]
     fn an_unchanged_message_is_decoded() {
         let text = "GCF profile=graph tool=t unchanged=true pack_root=sha256:x symbols=3\n";
         let unchanged = Unchanged { tool: "t".into(), pack_root: "sha256:x".into(), symbols: 3 };

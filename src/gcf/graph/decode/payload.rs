@@ -33,6 +33,7 @@ impl<'t> Reader<'t, '_> {
             self.lines.advance()?;
         }
         self.close()?;
+        self.compare_counts(header);
         Ok(Payload {
             tool: header_string(header, "tool"),
             tokens_used,
@@ -55,6 +56,20 @@ impl<'t> Reader<'t, '_> {
         match (self.symbols.try_reserve_exact(symbols), self.edges.try_reserve_exact(edges)) {
             (Ok(()), Ok(())) => Ok(()),
             _ => out_of_memory(size, 0),
+        }
+    }
+
+    /// Warns of counts in the header that differ from the text: it may have been cut between two groups. GCF
+    /// does not say that they are checked.
+    fn compare_counts(&mut self, header: &Header<'t>) {
+        for (name, read) in [("symbols", self.symbols.len()), ("edges", self.edges.len())] {
+            let declared = header.get(name).filter(|digits| is_digits(digits));
+            if let Some(declared) = declared.filter(|digits| digits.parse() != Ok(read)) {
+                let declared = excerpt(declared);
+                let message =
+                    format!("the text has {read} {name}, but the header counts {declared}");
+                self.warnings.push(message);
+            }
         }
     }
 
