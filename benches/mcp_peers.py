@@ -107,12 +107,21 @@ def gives_back(before: Output, after: Output) -> tuple[bool, bool]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal; 1 is not true, and the order of members does not count."""
+    """Whether two values are equal: 1 is 1.0 but not true, members may be in any order."""
     return _spelled(one) == _spelled(other)
 
 
 def _spelled(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(_whole(value), sort_keys=True)
+
+
+def _whole(value: Any) -> Any:
+    """Return the value with 1 for 1.0: JSON has one kind of number, and JavaScript writes 1."""
+    if isinstance(value, dict):
+        return {name: _whole(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Transcript = Callable[[list[str]], list[Any]]

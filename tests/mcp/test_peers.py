@@ -45,6 +45,11 @@ def test_a_text_that_is_not_json_counts_unchanged_only() -> None:
     assert gives_back(prose, plain(result("The log…"))) == (False, False)
 
 
+@pytest.mark.parametrize(("after", "counts"), [("[1, 0.5]", True), ("[true, 0.5]", False)])
+def test_numbers_count_by_their_value(after: str, counts: bool) -> None:
+    assert gives_back(plain(result("[1.0, 0.5]")), plain(result(after))) == (counts, counts)
+
+
 def test_errors_are_no_results() -> None:
     assert is_result(result("a"))
     assert not is_result({**result("a"), "isError": True})
