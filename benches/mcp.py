@@ -5,7 +5,8 @@
 Needs the `mcp` SDK, and in the PATH the servers of `tests.agents.mcp_servers` and the peers
 `gcf-proxy` and `headroom`; those that are missing are named. Tokens are those of o200k_base, of the
 text and of the structured content as compact JSON. An asterisk marks an output from which the same
-data cannot be read back; in the sums, the result as it came stands in its place.
+data cannot be read back; in the sums, the result as it came stands in its place. Below a table, the
+tokens of each peer's text that costs less than ours and can be read back are split by lines.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -88,7 +90,9 @@ def table(servers: Iterable[str]) -> None:
     columns = ["before", "compactwire", "gcf-proxy", "headroom-ai"]
     print(f"| server: tool | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
     skipped: list[str] = []
-    sums, runs = [[0, 0] for _ in columns], [False for _ in columns]
+    cheaper: list[str] = []
+    sums = {kind: [[0, 0] for _ in columns] for kind in ("JSON only", "all")}
+    runs = [False for _ in columns]
     for server in servers:
         try:
             found = outputs(server, skipped)
@@ -97,14 +101,44 @@ def table(servers: Iterable[str]) -> None:
             continue
         for (tool, _), before, *others in zip(ALL[server][1], *found, strict=True):
             if before is not None:
-                cells = row(before, [before, *others], sums)
+                cells = row(before, [before, *others], sums["all"])
+                if all(isinstance(value, (dict, list)) for value in before.read):
+                    row(before, [before, *others], sums["JSON only"])
                 runs = [ran or one != NOT_RUN for ran, one in zip(runs, cells, strict=True)]
                 print(f"| {server.removeprefix('mcp-server-')}: `{tool}` | {' | '.join(cells)} |")
-    for name, at in (("text", 0), ("structured content", 1)):
-        cells = [f"{both[at]:,}" if ran else NOT_RUN for both, ran in zip(sums, runs, strict=True)]
-        print(f"| all, for a host that shows {name} | {' | '.join(cells)} |")
+                cheaper += below_ours(tool, before, dict(zip(columns[1:], others, strict=True)))
+    for (kind, made), (at, name) in product(
+        sums.items(), enumerate(("text", "structured content"))
+    ):
+        cells = [f"{both[at]:,}" if ran else NOT_RUN for both, ran in zip(made, runs, strict=True)]
+        print(f"| {kind}, for a host that shows {name} | {' | '.join(cells)} |")
+    for line in cheaper:
+        print(line)
     for reason in dict.fromkeys(skipped):
         print(f"NOT RUN: {reason}")
+
+
+def below_ours(tool: str, before: Output, made: dict[str, Output | None]) -> list[str]:
+    """Return where the tokens are, for each peer whose text costs less than ours and counts."""
+    ours = made.pop("compactwire")
+    if ours is None:
+        return []
+    return [
+        f"`{tool}`: {name} {where(output)}; compactwire {where(ours)}"
+        for name, output in made.items()
+        if output is not None and gives_back(before, output)[0] and cost(output)[0] < cost(ours)[0]
+    ]
+
+
+def where(output: Output) -> str:
+    """Return the tokens of the first two lines of a text and of the others, also with commas."""
+    text = "".join(output.texts)
+    lines = text.splitlines(keepends=True)
+    shares = [tokens(line) for line in lines[:2]]
+    others = "".join(lines[2:])
+    commas = "" if "|" not in others else f", {tokens(others.replace('|', ','))} with , for |"
+    sizes = " + ".join(map(str, [*shares, tokens(others)]))
+    return f"{tokens(text)} ({sizes}, the last in {len(lines) - 2} lines{commas})"
 
 
 def row(before: Output, made: list[Output | None], sums: list[list[int]]) -> list[str]:
@@ -172,6 +206,6 @@ def times() -> None:
 
 if __name__ == "__main__":
     table(SERVERS)
-    print("\nA server that was not used while the rules for results were made:\n")
+    print("\nServers that were not used while the rules for results were made:\n")
     table(HELD_OUT)
     times()

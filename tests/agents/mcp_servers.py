@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import os
 import socket
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
@@ -23,7 +25,7 @@ ENTITIES = [
 RELATIONS = [{"from": f"n{n}", "to": f"n{n + 1}", "relationType": "next"} for n in range(20)]
 ROWS = ", ".join(f"({n}, 'open', 'task')" for n in range(40))
 TABLE = "CREATE TABLE rows (id INTEGER, state TEXT, kind TEXT)"
-# In the arguments, {folder} stands for a folder that is empty.
+# In the arguments, {folder} stands for a folder with nothing but `orders.csv` and `orders.db`.
 SERVERS: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
     "mcp-server-memory": (
         [],
@@ -89,7 +91,7 @@ SERVERS: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
     ),
 }
 
-# A server that was not used while the rules for results were made: they are not fitted to it.
+# Servers that were not used while the rules for results were made: they are not fitted to them.
 HEAD = ["id", "date", "customer", "country", "amount", "paid"]
 ORDERS = [
     [
@@ -104,6 +106,7 @@ ORDERS = [
 ]
 WORKBOOK = {"path": "orders.xlsx"}
 SHEET = {**WORKBOOK, "sheet": "orders"}
+FILE = {"path": "{folder}/orders.csv"}
 HELD_OUT: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
     "excel-mcp-server": (
         ["stdio", "--allow-dir", "{folder}"],
@@ -115,6 +118,30 @@ HELD_OUT: dict[str, tuple[list[str], list[tuple[str, dict[str, Any]]]]] = {
             ("read_range", SHEET),
             ("find_cells", {**WORKBOOK, "query": "Customer 3"}),
             ("read_range", {**WORKBOOK, "sheet": "no such sheet"}),
+        ],
+    ),
+    "database-mcp-sqlite": (
+        ["--dsn", "{folder}/orders.db"],
+        [
+            ("execute_sql", {"sql": "SELECT * FROM orders"}),
+            ("execute_sql", {"sql": "SELECT country, sum(amount) FROM orders GROUP BY country"}),
+            ("search_objects", {}),
+            ("search_objects", {"table": "orders"}),
+        ],
+    ),
+    "dataset-explorer-mcp": (
+        [],
+        [
+            ("get_dataset_overview", FILE),
+            ("dataset_shape", FILE),
+            ("dataset_statistical_summary", FILE),
+            ("inspect_Column", {**FILE, "col_name": "customer"}),
+            ("analyze_target", {**FILE, "target_name": "country"}),
+            ("duplicate_finder", FILE),
+            ("analyze_missing_values", FILE),
+            ("find_correlations", {**FILE, "threshold": 0.1}),
+            ("detect_outliers", FILE),
+            ("screen_target_relationships", {**FILE, "target": "paid"}),
         ],
     ),
 }
@@ -160,10 +187,29 @@ def listens(port: int) -> bool:
 async def transcript(command: list[str], calls: list[Any], folder: Path) -> list[Any]:
     """What the server says of itself, its tools, and the results or errors of these calls."""
     environment = {**os.environ, "MEMORY_FILE_PATH": str(folder / "memory.json")}
-    command = [part.replace("{folder}", str(folder)) for part in command]
+    supply(folder)
+    command, calls = within(folder, command), within(folder, calls)
     server = StdioServerParameters(command=command[0], args=command[1:], env=environment)
     async with stdio_client(server) as streams:
         return await said(streams, calls)
+
+
+def supply(folder: Path) -> None:
+    """Write the orders for servers that read files."""
+    with (folder / "orders.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([HEAD, *ORDERS])
+    with contextlib.closing(sqlite3.connect(folder / "orders.db")) as base, base:
+        base.execute(f"CREATE TABLE orders ({', '.join(HEAD)})")
+        base.executemany(f"INSERT INTO orders VALUES ({', '.join('?' * len(HEAD))})", ORDERS)
+
+
+def within(folder: Path, part: Any) -> Any:
+    """The command or the calls, with the folder's path for {folder}."""
+    if isinstance(part, str):
+        return part.replace("{folder}", str(folder))
+    if isinstance(part, dict):
+        return {name: within(folder, member) for name, member in part.items()}
+    return [within(folder, item) for item in part] if isinstance(part, (list, tuple)) else part
 
 
 async def said(streams: Any, calls: list[Any]) -> list[Any]:
