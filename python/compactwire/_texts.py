@@ -33,6 +33,23 @@ def check_callable(name: str, value: object) -> None:
         raise TypeError(f"{name} must be a function, not {type(value).__name__}")
 
 
+def check_finished(name: str, result: object, other: str) -> None:
+    """Raise `TypeError` for a coroutine: the function `name` is one for the method `other`."""
+    if hasattr(result, "__await__"):
+        if hasattr(result, "close"):
+            result.close()  # Otherwise Python warns that it was never awaited.
+        raise TypeError(f"{name} returned a coroutine: use {other}, or a function that waits")
+
+
+def check_awaitable(name: str, result: object, other: str) -> None:
+    """Raise `TypeError` for no coroutine: the function `name` is one for the method `other`."""
+    from inspect import isawaitable
+
+    if not isawaitable(result):
+        found = type(result).__name__
+        raise TypeError(f"{name} must be a coroutine function, but returned {found}: use {other}")
+
+
 def check_positive(name: str, value: Any) -> None:
     """Raise `TypeError` for no int, which True is not here, and `OptionError` for one below 1."""
     check_type(name, value, int)

@@ -142,7 +142,7 @@ def test_a_failed_answer_is_given_when_the_turn_is_delivered_again(store: Sessio
         sender.send(fail, **MORE)
     assert sender.send(server.deliver, **MORE) == f"2: {MORE['context']}"
     assert [turn.number for turn in server.turns] == [1, 2, 2]
-    with pytest.raises(TypeError, match="must be str or bytes, not int"):
+    with pytest.raises(TypeError, match="respond must return a str or bytes, the answer, not int"):
         sender.send(lambda turn: store.answer("one", turn, lambda request: 5), context="")  # type: ignore[arg-type, return-value]
 
 
@@ -420,6 +420,38 @@ def test_send_and_send_async_of_one_sender_are_not_mixed() -> None:
 
     assert sender.send(block) == "sent"
     assert "not both at once" in str(*errors)
+
+
+def test_a_plain_function_for_an_async_method_names_the_other_method() -> None:
+    store, sender = MemorySessionStore(), Sender()
+    turn = Turn(1, cw.Session().encode_request(**HELLO))
+
+    async def respond(_: cw.Request) -> str:
+        return "answer"
+
+    plain: Any = str  # Takes a turn or a request, and returns a str.
+    with pytest.raises(TypeError, match=r"respond must be .* returned str: use answer"):
+        asyncio.run(store.answer_async("one", turn, plain))
+    with pytest.raises(TypeError, match=r"deliver must be .* returned str: use send"):
+        asyncio.run(sender.send_async(plain, **HELLO))
+    with pytest.raises(TypeError, match="respond returned a coroutine: use answer_async"):
+        store.answer("one", turn, respond)  # type: ignore[arg-type]
+    # Nothing was kept: the turn can be answered in the right way.
+    assert store.answer("one", turn, lambda request: "answer") == "answer"
+
+
+@pytest.mark.parametrize("ids", [{}, {"ids": ()}, {"ids": "t_05884c6c s_97dd3b60"}])
+def test_a_rejection_without_a_list_of_ids_says_what_to_pass_on(ids: dict[str, Any]) -> None:
+    sender = Sender()
+
+    def deliver(turn: Turn) -> str:
+        raise cw.UnknownReference("rejected", **ids)
+
+    with pytest.raises(
+        TypeError, match=r"without a list of ids: .* UnknownReference\(message, ids="
+    ):
+        sender.send(deliver, **HELLO)
+    assert sender.send(Server(MemorySessionStore()).deliver, **HELLO) == "1: User: Hi\n"
 
 
 def test_send_does_not_take_a_coroutine_for_an_answer() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core import Session
-from .._texts import check_callable, check_type, iterated
+from .._texts import check_awaitable, check_callable, check_finished, check_type, iterated, shown
 from ..errors import InvalidFormat, OptionError, UnknownReference
 from ._lock import TurnLock
 
@@ -50,7 +50,9 @@ class Turn:
         if not isinstance(self.number, int) or isinstance(self.number, bool):
             raise TypeError(f"number must be an int, not {type(self.number).__name__}")
         if not 1 <= self.number <= MAX_NUMBER:
-            raise OptionError("number must be from 1 to 2^63 - 1", option="number")
+            raise OptionError(
+                f"number must be from 1 to 2^63 - 1, not {shown(self.number)}", option="number"
+            )
         if isinstance(self.frames, bytearray | memoryview):
             found = type(self.frames).__name__
             raise TypeError(f"frames must be a str, bytes or a list of these, not {found}")
@@ -138,7 +140,7 @@ class Sender:
             for attempt in range(1, ATTEMPTS + 1):
                 with self._turn(request, last=attempt == ATTEMPTS) as turn:
                     answer = deliver(turn)
-                    _check_delivered(answer)
+                    check_finished("deliver", answer, "send_async")
                     self._delivered(turn, request)
                     return answer
         raise AssertionError("the last attempt returns or raises")
@@ -165,7 +167,9 @@ class Sender:
             try:
                 for attempt in range(1, ATTEMPTS + 1):
                     with self._turn(request, last=attempt == ATTEMPTS) as turn:
-                        answer = await deliver(turn)
+                        delivery = deliver(turn)
+                        check_awaitable("deliver", delivery, "send")
+                        answer = await delivery
                         self._delivered(turn, request)
                         return answer
                 raise AssertionError("the last attempt returns or raises")
@@ -191,7 +195,7 @@ class Sender:
         """
         check_type("last", last, int)
         if not 0 <= last < MAX_NUMBER:
-            raise OptionError("last must be from 0 to 2^63 - 2", option="last")
+            raise OptionError(f"last must be from 0 to 2^63 - 2, not {shown(last)}", option="last")
         with self._lock.held():
             used = self._number if self._failed is not None else self._number - 1
             self._number = max(used, last) + 1
@@ -214,8 +218,8 @@ class Sender:
             yield turn
         except UnknownReference as error:
             self.session.rollback()
-            self.session.forget(*error.ids)
             self._failed = None
+            self.session.forget(*_missing(error))
             if last:
                 raise
         except BaseException:
@@ -265,9 +269,12 @@ def _repeatable(request: dict[str, Any]) -> dict[str, Any]:
     return {**request, "messages": list(messages)} if isinstance(messages, Iterator) else request
 
 
-def _check_delivered(answer: object) -> None:
-    """Raise an error for the coroutine of a `deliver` that is meant for `send_async`."""
-    if hasattr(answer, "__await__"):
-        if hasattr(answer, "close"):
-            answer.close()  # Otherwise Python warns that it was never awaited.
-        raise TypeError("deliver returned a coroutine: use send_async, or a function that waits")
+def _missing(error: UnknownReference) -> Iterable[str]:
+    """The ids that the receiver reported; without them the same request would be rejected again."""
+    ids: Iterable[str] | None = getattr(error, "ids", None)
+    if not ids or isinstance(ids, str):
+        raise TypeError(
+            "deliver raised an UnknownReference without a list of ids: pass on those of the "
+            "receiver, as UnknownReference(message, ids=ids)"
+        ) from error
+    return ids

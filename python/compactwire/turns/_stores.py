@@ -21,7 +21,16 @@ from weakref import WeakValueDictionary
 
 from .._core import Request, Session
 from .._table import Table
-from .._texts import check_callable, check_positive, check_texts, check_type, real
+from .._texts import (
+    check_awaitable,
+    check_callable,
+    check_finished,
+    check_positive,
+    check_texts,
+    check_type,
+    real,
+    shown,
+)
 from ..errors import OptionError, OutputTooLarge, TurnConflict
 from ._lease import Lease, finished
 from ._lock import TurnLock
@@ -222,7 +231,9 @@ class SessionStore(ABC):
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
                 return opened.answer
-            return self._close(opened, respond(opened.request))
+            answer = respond(opened.request)
+            check_finished("respond", answer, "answer_async")
+            return self._close(opened, answer)
 
     async def answer_async(
         self, conversation: str, turn: Turn, respond: Callable[[Request], Awaitable[str | bytes]], /
@@ -236,7 +247,9 @@ class SessionStore(ABC):
             opened = await finished(partial(self._open, conversation, turn))
             if isinstance(opened, SavedSession):
                 return opened.answer
-            answer = await respond(opened.request)
+            response = respond(opened.request)
+            check_awaitable("respond", response, "answer")
+            answer = await response
             return await finished(partial(self._close, opened, answer))
 
     def _lease(self, conversation: str, turn: Turn, respond: object) -> Lease:
@@ -300,7 +313,7 @@ class SessionStore(ABC):
     def _close(self, opened: _Opened, answer: str | bytes) -> str | bytes:
         if not isinstance(answer, str | bytes):
             kind = type(answer).__name__
-            raise TypeError(f"the answer to a turn must be str or bytes, not {kind}")
+            raise TypeError(f"respond must return a str or bytes, the answer, not {kind}")
         if isinstance(answer, str):
             check_texts(answer=answer)
         turn = opened.turn
@@ -325,7 +338,8 @@ def _check_saved(conversation: str, saved: SavedSession, after: int) -> None:
         check_type(name, number, int)
         if not 0 <= number <= MAX_NUMBER:
             raise OptionError(
-                f"{name} must be from 0 to 2^63 - 1, as the numbers of turns", option=name
+                f"{name} must be from 0 to 2^63 - 1, as the numbers of turns, not {shown(number)}",
+                option=name,
             )
 
 
@@ -703,7 +717,10 @@ def _limits(max_sessions: int, idle_s: float) -> tuple[int, float]:
     """Check the limits of a store."""
     check_positive("max_sessions", max_sessions)
     if max_sessions > MAX_NUMBER:
-        raise OptionError("max_sessions must be at most 2^63 - 1", option="max_sessions")
+        raise OptionError(
+            f"max_sessions must be at most 2^63 - 1, not {shown(max_sessions)}",
+            option="max_sessions",
+        )
     return max_sessions, _seconds("idle_s", idle_s)
 
 
@@ -722,5 +739,5 @@ def _seconds(name: str, value: float) -> float:
     """Check a time in seconds."""
     seconds = real(name, value)
     if not seconds > 0:
-        raise OptionError(f"{name} must be more than 0", option=name)
+        raise OptionError(f"{name} must be more than 0, not {shown(value)}", option=name)
     return seconds
