@@ -101,9 +101,9 @@ def test_numbers_are_compared_by_value_and_bool_is_not_a_number() -> None:
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (object(), TypeError, "cannot compare a object"),
-        (b"x", TypeError, "cannot compare a bytes"),
-        ({1, 2}, TypeError, "cannot compare a set"),
+        (object(), TypeError, "inputs of type object cannot be compared"),
+        (b"x", TypeError, "inputs of type bytes cannot be compared"),
+        ({1, 2}, TypeError, "inputs of type set cannot be compared"),
         ({"a": {1}}, cw.GcfError, r"set is not a JSON type.*\$\.a"),
         ({1: "a"}, cw.GcfError, "keys must be str"),
         ([math.nan], cw.GcfError, "NaN"),
@@ -146,6 +146,33 @@ def test_options_are_checked_before_measuring() -> None:
     for seconds in (-1, math.nan, math.inf):
         with pytest.raises(ValueError, match="must be 0 or more"):
             analysis.compare([1], seconds=seconds)
+
+
+def test_a_candidate_is_checked_when_it_is_made() -> None:
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        ((5, str, str), TypeError, "name must be a str, not int"),
+        (("mine", 5, str), TypeError, "encode must be a function, not int"),
+        (("mine", str, None), TypeError, "decode must be a function, not NoneType"),
+        (("mine", str, str, 5), TypeError, "reader must be a str, not int"),
+        (
+            ("mine", str, str, "people"),
+            cw.OptionError,
+            "must be 'model' or 'program', not 'people'",
+        ),
+    ]
+    for fields, error, message in wrong:
+        with pytest.raises(error, match=message):
+            analysis.Candidate(*fields)
+
+
+def test_a_candidate_that_returns_no_text_is_reported() -> None:
+    frame = measured([1], formats=["json", analysis.Candidate("mine", len, str)])  # type: ignore[arg-type]
+    assert frame.loc["mine", "note"] == "cannot carry it: encode must return str or bytes, not int"
+
+
+def test_the_names_of_a_corpus_are_texts() -> None:
+    with pytest.raises(TypeError, match="each name of inputs must be a str, not int"):
+        analysis.Corpus({5: "text"})  # type: ignore[dict-item]
 
 
 def test_a_list_of_messages_is_several_inputs_and_any_other_list_is_one() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,24 @@ def test_an_unknown_tokenizer_error_lists_the_known_ones() -> None:
         analysis.count_tokens("x", "o300k")
     with pytest.raises(TypeError, match="must be a str, not bytes"):
         analysis.count_tokens(b"x")  # type: ignore[arg-type]
+
+
+def test_a_tokenizer_is_a_name_or_a_function_everywhere() -> None:
+    anything: Any = analysis
+    assert analysis.count_tokens("one two", tokenizer=len) == 7
+    calls: list[Callable[[object], object]] = [
+        lambda tokenizer: anything.count_tokens("x", tokenizer=tokenizer),
+        lambda tokenizer: anything.compare([1], tokenizer=tokenizer, seconds=0),
+        lambda tokenizer: anything.compare_sessions([{"role": "user"}], tokenizer=tokenizer),
+        lambda tokenizer: anything.recommend([1], tokenizer=tokenizer, seconds=0),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="a str or a function from str to int, not int"):
+            call(5)
+        with pytest.raises(TypeError, match="tokenizer must return an int, not str"):
+            call(str)
+        with pytest.raises(cw.EncodeError, match=r"an int from 0 to 2\^63 - 1, not -1"):
+            call(lambda _: -1)
 
 
 def test_a_tokenizer_with_a_missing_package_is_an_error_in_one_line() -> None:

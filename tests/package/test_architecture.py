@@ -151,7 +151,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"analysis.{name}"
         for name in ("candidates", "comparison", "extra", "progress", "timing", "tokens")
     },
-    "analysis.candidates": {""},
+    "analysis.candidates": {"", "_texts", "errors"},
     "analysis.comparison": {"", "_texts", "errors"}
     | {
         f"analysis.{name}"

@@ -240,7 +240,7 @@ INPUT: dict[str, Callable[[], object]] = {
     "no row format": lambda: analysis.measure([], formats=["none"]),
     "no measures": lambda: analysis.summarize(analysis.merge([])),
     "the name of a file": lambda: analysis.compare(__file__),
-    "encoding": lambda: analysis.count_tokens("a", "none"),
+    "tokenizer of the analysis": lambda: analysis.count_tokens("a", "none"),
     "no turns": lambda: analysis.compare_sessions([]),
     "tokenizer": lambda: cw.shrink("[]", tokenizer="none"),
     "unknown limit": lambda: cw.verify_claim("a", None, "b", limits={"none": 1}),

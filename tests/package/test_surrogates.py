@@ -214,7 +214,7 @@ CALLS: dict[str, Call] = {
     "sample column": lambda v: analysis.sample([], 1, column=v),
     "compare tokenizer": lambda v: analysis.compare([1], tokenizer=v),
     "compare_sessions tokenizer": lambda v: analysis.compare_sessions([{}], tokenizer=v),
-    "count_tokens encoding": lambda v: analysis.count_tokens("a", v),
+    "count_tokens tokenizer": lambda v: analysis.count_tokens("a", v),
     "read_corpus folder": analysis.read_corpus,
 }
 # The name of a codec is any str; the title of a figure is drawn by matplotlib.
@@ -225,7 +225,7 @@ INPUT = {"text", "data", "old", "new", "content", "response", "delta", "compact"
 # These accept any str.
 ACCEPTED = {"Shrunk.__new__ text", "estimate_tokens text", "create_cad_compact compact"}
 # The error is about a part of the argument, or uses another word for it.
-WORD = {"name": "name|codec", "encoding": "tokenizer", "folder": "folder"}
+WORD = {"name": "name|codec", "folder": "folder"}
 
 
 def parameters() -> Iterator[str]:

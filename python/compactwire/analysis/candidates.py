@@ -25,6 +25,9 @@ from compactwire import (
     wire,
 )
 
+from .._texts import check_callable, check_type, shown
+from ..errors import OptionError
+
 Reader = Literal["model", "program"]
 Kind = Literal["response", "value", "graph", "cad"]
 
@@ -72,6 +75,23 @@ class Candidate:
     decode: Callable[[Any], Any]
     reader: Reader = "model"
 
+    def __post_init__(self) -> None:
+        check_type("name", self.name, str)
+        check_callable("encode", self.encode)
+        check_callable("decode", self.decode)
+        check_type("reader", self.reader, str)
+        if self.reader not in ("model", "program"):
+            message = f"reader must be 'model' or 'program', not {shown(self.reader)}"
+            raise OptionError(message, option="reader")
+
+
+def text_of(candidate: Candidate, value: object) -> str | bytes:
+    """Encode an input; raise `TypeError` if the function of the candidate returns another type."""
+    text = candidate.encode(value)
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"encode must return str or bytes, not {type(text).__name__}")
+    return text
+
 
 def compact(value: object) -> str:
     """Return compact JSON: no spaces, and non-ASCII characters unescaped."""
@@ -104,9 +124,9 @@ def kind_of(value: object) -> Kind:
     if value is None or isinstance(value, bool | int | float | Mapping | list | tuple):
         return "value"
     raise TypeError(
-        f"cannot compare a {type(value).__name__}; expected a Response, a text, a JSON value,"
-        " a gcf.Payload, a CAD document, a list of messages, a Corpus, a DataFrame or column, or"
-        " the pathlib.Path of a file or folder"
+        f"inputs of type {type(value).__name__} cannot be compared; expected a Response, a text,"
+        " a JSON value, a gcf.Payload, a CAD document, a list of messages, a Corpus, a DataFrame or"
+        " column, or the pathlib.Path of a file or folder"
     )
 
 

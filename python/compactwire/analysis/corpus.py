@@ -14,7 +14,7 @@ from typing import Any, Literal
 from compactwire import gcf
 
 from .._csv import read_table
-from .._texts import check_path, check_positive, one_line
+from .._texts import check_path, check_positive, check_type, one_line
 from ..errors import CompactWireError
 from .extra import need
 
@@ -59,6 +59,8 @@ class Corpus(Mapping[str, Any]):
     def __init__(self, inputs: Mapping[str, Any]) -> None:
         if not isinstance(inputs, Mapping):
             raise TypeError(f"inputs must be a mapping, not {type(inputs).__name__}")
+        for name in inputs:
+            check_type("each name of inputs", name, str)
         self._inputs = dict(inputs)
 
     def __getitem__(self, name: str) -> Any:

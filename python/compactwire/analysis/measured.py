@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .candidates import Candidate, Reader
+from .candidates import Candidate, Reader, text_of
 from .timing import Budget, Timing, Work
 from .tokens import Counter
 
@@ -42,7 +42,7 @@ def measure(
     for place, candidate in enumerate(formats):
         start = time.perf_counter()
         try:
-            text = candidate.encode(value)
+            text = text_of(candidate, value)
         except Exception as error:  # Any exception of a format is a result to report.
             reason = f"cannot carry it: {first_line(error)}"
             rows.append(

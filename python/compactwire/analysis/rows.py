@@ -15,7 +15,7 @@ from compactwire import Response, arrow
 
 from .._texts import real
 from ..errors import OptionError
-from .candidates import JSON, PRETTY, PROTOCOL, Candidate, Kind, candidates
+from .candidates import JSON, PRETTY, PROTOCOL, Candidate, Kind, candidates, text_of
 from .comparison import check_known, listed
 from .corpus import parse
 from .extra import need
@@ -304,7 +304,7 @@ def _row_by_row(candidate: Candidate, parsed: _Parsed) -> _Encoded:
 def _one(candidate: Candidate, value: Any) -> tuple[str | bytes | None, bool, str | None]:
     text = None
     try:
-        text = candidate.encode(value)
+        text = text_of(candidate, value)
         return text, same(candidate.decode(text), value), None
     except Exception as error:  # Any exception of a format is a result to report.
         return text, False, type(error).__name__

@@ -11,10 +11,11 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from operator import index
 from typing import Any
 
-from .._texts import check_type
-from ..errors import OptionError
+from .._texts import check_type, shown
+from ..errors import EncodeError, OptionError
 from .extra import need
 
 Counter = Callable[[str], int]
@@ -34,16 +35,16 @@ _UNPUBLISHED = ("claude", "gemini")
 _BOUNDARY = re.compile(r"(?s:.*)(?<=[0-9A-Za-z])(?=[\x00-&(-/:-@[-`{-~])")
 
 
-def count_tokens(text: str, encoding: str = "o200k_base") -> int:
+def count_tokens(text: str, tokenizer: str | Counter = "o200k_base") -> int:
     """Count the tokens of a string.
 
     Parameters
     ----------
     text : str
         Any text. Special tokens in it are counted as ordinary text.
-    encoding : str
+    tokenizer : str or callable
         A tokenizer of bpe-openai: "o200k_base" (the default), "cl100k_base", ...; or the name of
-        a model that uses one, such as "gpt-4o" or "gpt-4-turbo".
+        a model that uses one, such as "gpt-4o" or "gpt-4-turbo"; or a function from `str` to `int`.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     Raises
     ------
     TypeError
-        The text is not a `str`.
+        The text is not a `str`, or the function does not return an int.
     CompactWireError
         No tokenizer and no known model has this name; the message lists the known ones.
     ImportError
@@ -65,18 +66,37 @@ def count_tokens(text: str, encoding: str = "o200k_base") -> int:
     6
     """
     check_type("text", text, str)
-    check_type("encoding", encoding, str)
-    encoder = _encoder(encoding)
-    return sum(len(encoder.encode_ordinary(piece)) for piece in _pieces(text))
+    return counter(tokenizer)(text)
 
 
 def counter(tokenizer: str | Counter) -> Counter:
     """Return the counting function: the caller's own, or that of an encoding."""
     if callable(tokenizer):
-        return tokenizer
-    check_type("tokenizer", tokenizer, str)
+        return partial(_counted, tokenizer)
+    if not isinstance(tokenizer, str):
+        found = type(tokenizer).__name__
+        raise TypeError(f"tokenizer must be a str or a function from str to int, not {found}")
     _encoder(tokenizer)
-    return partial(count_tokens, encoding=tokenizer)
+    return partial(_count, tokenizer)
+
+
+def _count(encoding: str, text: str) -> int:
+    encoder = _encoder(encoding)
+    return sum(len(encoder.encode_ordinary(piece)) for piece in _pieces(text))
+
+
+def _counted(tokenizer: Counter, text: str) -> int:
+    """The result of a caller's own function, with the errors that `shrink` raises for it."""
+    tokens = tokenizer(text)
+    try:
+        count = index(tokens)
+    except TypeError:
+        found = type(tokens).__name__
+        raise TypeError(f"tokenizer must return an int, not {found}") from None
+    if not 0 <= count < 2**63:
+        message = f"tokenizer: it must return an int from 0 to 2^63 - 1, not {shown(count)}"
+        raise EncodeError(message, field="tokenizer")
+    return count
 
 
 def name_of(tokenizer: str | Counter) -> str:
@@ -97,7 +117,7 @@ def _encoder(encoding: str) -> Any:
         return library.get_encoding(name)
     except RuntimeError as error:  # Some encodings also need tiktoken.
         message = f"bpe-openai cannot load {encoding!r}: {error}"
-        raise OptionError(message, option="encoding") from error
+        raise OptionError(message, option="tokenizer") from error
 
 
 def _of_model(model: str) -> str | None:
