@@ -481,6 +481,10 @@ def test_the_error_of_a_wrong_type_names_the_parameter(
         (lambda: gcf.KeyedSet(5, key="id"), "rows must be an iterable of dict, not int"),
         (lambda: gcf.GraphStreamEncoder(5), "write must be a function, not int"),
         (lambda: gcf.dumps([1], flatten="no"), "flatten must be a bool, not str"),
+        (
+            lambda: conformance.run(Path(__file__).parent, max_input="x"),
+            "max_input must be an int, not str",
+        ),
         (lambda: gcf.encode(5), "payload must be a Payload, not int"),
         (
             lambda: analysis.compare([1], formats=5),

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._texts import check_path, short_line
+from .._texts import check_path, check_positive, short_line
 from ..errors import CompactWireError
 from . import _cad, _claims, _compact, _gcf, _graph
 from ._compare import DiffersError
@@ -139,6 +139,7 @@ def run(folder: str | PathLike[str], /, *, max_input: int = 1 << 30) -> Report:
     Source: an extension of this package.
     """
     check_path(folder, "folder")
+    check_positive("max_input", max_input)
     root = Path(os.fsdecode(folder))
     if not root.is_dir():
         raise NotADirectoryError(f"no folder {str(root)!r}")

@@ -65,7 +65,7 @@ class Options:
             check_positive(name, getattr(self, name))
         object.__setattr__(self, "idle_s", real("idle_s", self.idle_s))
         if not self.idle_s > 0:
-            raise OptionError("idle_s must be more than 0", option="idle_s")
+            raise OptionError(f"idle_s must be more than 0, not {self.idle_s}", option="idle_s")
         if self.on_saving is not None and not callable(self.on_saving):
             raise TypeError(f"on_saving must be callable, not {type(self.on_saving).__name__}")
         object.__setattr__(self, "credentials", _names(self.credentials))
