@@ -1,4 +1,4 @@
-"""The examples of `docs/frameworks` run as they are."""
+"""The examples that need a framework run as they are."""
 
 from __future__ import annotations
 
@@ -47,3 +47,19 @@ def test_the_example_of_the_openai_agents_sdk_runs_and_saves(
     asyncio.run(names["main"]())
     assert names["savings"].by_tool["list_tasks"].saved > 0
     assert capsys.readouterr().out.startswith("done\n")
+
+
+def test_the_example_of_an_asynchronous_server_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed("httpx")
+    needed("starlette")
+    page = (PAGES.parent / "sessions.md").read_text(encoding="utf-8")
+    fenced = r"^```python asgi_turns.py\n(.*?)^```$.*?^It prints:\n\n```\n(.*?)^```$"
+    found = re.search(fenced, page, re.DOTALL | re.MULTILINE)
+    assert found
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(found[1], "asgi_turns.py", "exec"), names)
+    names["store"].close()
+    assert capsys.readouterr().out == found[2]
