@@ -422,6 +422,14 @@ def test_send_and_send_async_of_one_sender_are_not_mixed() -> None:
     assert "not both at once" in str(*errors)
 
 
+def test_a_pickle_of_a_turn_is_checked() -> None:
+    turn = Turn(1, ["REQ", b"x"])
+    data = pickle.dumps(turn, protocol=0)
+    assert pickle.loads(data) == copy.copy(turn) == turn
+    with pytest.raises(cw.OptionError, match=r"number must be from 1 to .*, not 0"):
+        pickle.loads(data.replace(b"I1\n", b"I0\n"))
+
+
 def test_a_plain_function_for_an_async_method_names_the_other_method() -> None:
     store, sender = MemorySessionStore(), Sender()
     turn = Turn(1, cw.Session().encode_request(**HELLO))

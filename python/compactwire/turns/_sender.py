@@ -64,6 +64,10 @@ class Turn:
                 raise TypeError(f"frames[{at}] must be a str or bytes, not {found}")
         object.__setattr__(self, "frames", frames)
 
+    def __reduce__(self) -> tuple[type[Turn], tuple[int, _Frames]]:
+        # The constructor checks a pickle that was changed; the state of a dataclass is not checked.
+        return Turn, (self.number, self.frames)
+
     @property
     def digest(self) -> bytes:
         """The SHA-256 of the frames, by which the same request is recognised."""
