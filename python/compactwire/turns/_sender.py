@@ -258,7 +258,7 @@ class Sender:
 
     def __setstate__(self, state: object) -> None:
         match state:
-            case (Session() as session, number, (None | bytes()) as failed):
+            case (Session() as session, int(number), (None | bytes()) as failed):
                 self.session, self._failed = session, failed
                 self._number = Turn(number, "").number
             case _:
