@@ -1,7 +1,7 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens.
 
 use super::args::{
-    self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole,
+    self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole, wrong_type,
 };
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
@@ -210,7 +210,8 @@ pub(super) fn shrink_object<'py>(
     let py = value.py();
     let (json, gcf) = formats.map_or(Ok((true, true)), chosen_formats)?;
     if !(0.0..=1.0).contains(&min_saving) {
-        return Err(invalid_option("min_saving", "min_saving must be from 0 to 1").into());
+        let message = format!("min_saving must be from 0 to 1, not {min_saving}");
+        return Err(invalid_option("min_saving", &message).into());
     }
     let min_tokens = min_tokens as u64;
     let counter = Counter::new(py, tokenizer)?;
@@ -298,9 +299,9 @@ impl<'py> Counter<'py> {
         if tokenizer.is_callable() {
             return Ok(Self::Callable(tokenizer.clone()));
         }
-        let name = tokenizer
-            .cast::<PyString>()
-            .map_err(|_| PyTypeError::new_err("tokenizer must be a str or a function of a str"))?;
+        let name = tokenizer.cast::<PyString>().map_err(|_| {
+            wrong_type(tokenizer, "tokenizer", "a str or a function from str to int")
+        })?;
         let counter = py
             .import(intern!(py, "compactwire.analysis.tokens"))?
             .getattr(intern!(py, "counter"))?;

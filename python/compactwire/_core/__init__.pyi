@@ -186,8 +186,8 @@ def encode(
         1 is used in place of 2 and 3.
     dictionary : Dictionary, optional
         The dictionary that "dictionary" compresses with (default: the built-in one). "auto" in
-        protocol 4 uses it if the message becomes shorter, "smallest" tries it. The other formats
-        ignore it.
+        protocol 4 uses it for results of 50 bytes or more if the message becomes shorter,
+        "smallest" tries it. The other formats ignore it.
 
     Returns
     -------

@@ -14,7 +14,6 @@ use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPa
 use compactwire::interrupt::unchecked;
 use compactwire::limits::DEFAULT_MAX_EXPANSION;
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 pub(super) use types::Payload;
@@ -411,7 +410,7 @@ pub(super) fn respond<'py>(
     count_tokens.map(|count| args::check_callable(count, "count_tokens")).transpose()?;
     let peer_root = peer_root.unwrap_or_default();
     let known = match snapshots {
-        Some(snapshots) if lacks_method(snapshots, "__getitem__") => {
+        Some(snapshots) if lacks_method(snapshots, "keys") => {
             return Err(wrong_type(snapshots, "snapshots", "a dict of Payload"));
         }
         Some(snapshots) if snapshots.contains(peer_root)? => Some(snapshots.get_item(peer_root)?),
@@ -421,7 +420,7 @@ pub(super) fn respond<'py>(
         None => None,
         Some(known) => match known.cast::<Payload>() {
             Ok(payload) => Some(&**payload.get().core),
-            Err(_) => return Err(PyTypeError::new_err("snapshots must hold Payload objects")),
+            Err(_) => return Err(wrong_type(known, "each value of snapshots", "a Payload")),
         },
     };
     let count = |text: &str| match count_tokens {
