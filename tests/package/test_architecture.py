@@ -192,14 +192,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "conformance._graph": {"", "conformance._compare"},
     "conformance._run": {"_texts", "errors", "conformance._compare"}
     | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},
-    "turns": {"turns._sender", "turns._stores"},
+    "turns": {f"turns.{name}" for name in ("_memory", "_sender", "_sqlite", "_stores")},
     "turns._lock": {"errors"},
     "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
     "turns._lease": {"errors"},
-    "turns._stores": {
-        *("_core", "_databases", "_table", "_texts", "errors"),
-        *("turns._lease", "turns._lock", "turns._sender"),
-    },
+    "turns._stores": {"_core", "_texts", "errors"}
+    | {f"turns.{name}" for name in ("_lease", "_lock", "_sender")},
+    "turns._memory": {"_table", "_texts", "turns._stores"},
+    "turns._sqlite": {"_databases", "_texts", "errors", "turns._stores"},
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
     "http._client": {"_table", "_threads", "errors"}

@@ -824,8 +824,8 @@ def test_a_store_forgets_the_least_recently_used(tmp_path: Path) -> None:
 
 def test_a_store_forgets_what_is_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("compactwire.turns._stores.time.monotonic", lambda: now)
-    monkeypatch.setattr("compactwire.turns._stores.time.time", lambda: now)
+    monkeypatch.setattr("compactwire.turns._memory.time.monotonic", lambda: now)
+    monkeypatch.setattr("compactwire.turns._sqlite.time.time", lambda: now)
     frames = cw.Session().encode_request(context="a")
     with SQLiteSessionStore(tmp_path / "store.db", idle_s=5) as sqlite:
         for store in (MemorySessionStore(idle_s=5), sqlite):
@@ -1287,7 +1287,7 @@ def test_a_database_is_waited_for_as_long_as_it_is_locked(
             time.sleep(0.5)  # Longer than SQLite itself waits.
             assert not call.done()
         assert call.result()
-        monkeypatch.setattr("compactwire.turns._stores._BUSY_S", 0.1)
+        monkeypatch.setattr("compactwire.turns._sqlite._BUSY_S", 0.1)
         message = r"store.db: database is locked; another .* for 0.1 seconds"
         with locked(path), pytest.raises(sqlite3.OperationalError, match=message):
             store.forget("one")

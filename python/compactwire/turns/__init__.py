@@ -16,8 +16,10 @@ gets the stored answer.
 beside the frames, for example in a header; the frames are those of `Session.encode_request`.
 """
 
+from ._memory import MemorySessionStore
 from ._sender import Sender, Turn
-from ._stores import MemorySessionStore, SavedSession, SessionStore, SQLiteSessionStore
+from ._sqlite import SQLiteSessionStore
+from ._stores import SavedSession, SessionStore
 
 __all__ = [
     "MemorySessionStore",
