@@ -92,6 +92,12 @@ def test_licence_texts_hold_each_kind(words: str) -> None:
     assert words in " ".join(TEXTS.split())
 
 
+def test_the_policy_for_dependencies_is_for_the_platforms_with_wheels() -> None:
+    policy = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
+    listed = runpy.run_path(str(ROOT / ".ci" / "dependencies.py"))["TARGETS"]
+    assert sorted(policy["graph"]["targets"]) == sorted(listed)
+
+
 def test_fuzz_targets_are_built_with_the_versions_of_the_product() -> None:
     product, fuzz = locked("Cargo.lock"), locked("fuzz/Cargo.lock")
     own = {"arbitrary", "compactwire-fuzz", "libfuzzer-sys"}
