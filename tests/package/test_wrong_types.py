@@ -19,7 +19,7 @@ import re
 import tempfile
 import types
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
@@ -332,12 +332,32 @@ def surface() -> Iterator[tuple[str, Callable[[], Callable[..., Any]]]]:
 SURFACE = dict(surface())
 
 
+def close(made: object) -> None:
+    """Closes a store: Python 3.13 and later warn of a database that is left open."""
+    if isinstance(made, gcf.SQLiteStore | turns.SQLiteSessionStore):
+        made.close()
+
+
+@contextmanager
+def entry(name: str) -> Iterator[Callable[..., Any]]:
+    """What the surface has under a name, with an object of its own if it is a method."""
+    function = SURFACE[name]()
+    try:
+        yield function
+    finally:
+        close(getattr(function, "__self__", None))
+
+
+def parameters(name: str) -> list[inspect.Parameter]:
+    with entry(name) as function:
+        return list(inspect.signature(function).parameters.values())
+
+
 def call(name: str, target: str = "", value: object = None) -> object:
     """Calls with samples, but `value` for one parameter."""
-    function = SURFACE[name]()
     args: list[Any] = []
     options: dict[str, Any] = {}
-    for one in inspect.signature(function).parameters.values():
+    for one in parameters(name):
         if one.name == target:
             given = value
         elif one.name in QUICK and ".analysis." in name:
@@ -356,13 +376,9 @@ def call(name: str, target: str = "", value: object = None) -> object:
             options[one.name] = given
         else:
             args.append(given)
-    with ExitStack() as opened:
+    with entry(name) as function:
         result = function(*args, **options)
-        for made in (getattr(function, "__self__", None), result):
-            if name.endswith(".close"):
-                continue
-            if isinstance(made, gcf.SQLiteStore | turns.SQLiteSessionStore):
-                opened.callback(made.close)
+        close(result)
         return asyncio.run(result) if inspect.iscoroutine(result) else result
 
 
@@ -387,7 +403,7 @@ def test_a_value_of_a_wrong_type_is_an_error_of_ours(
     monkeypatch.chdir(tmp_path)
     with suppress(*ours):
         call(name)
-    for parameter in inspect.signature(SURFACE[name]()).parameters:
+    for parameter in [one.name for one in parameters(name)]:
         for at, value in enumerate(wrong()):
             if parameter == "seconds" and isinstance(value, int | Fraction) and value > 10**20:
                 continue  # The caller may ask for as many.
@@ -419,17 +435,18 @@ VALUES = {"value", "values", "obj", "rows", "doc", "document"}
 PATH = r"\$|^document"
 
 
-def is_checked(made: Any) -> bool:
+def is_checked(name: str) -> bool:
     """Whether it checks its arguments: dataclasses, named tuples and abstract classes do not."""
-    is_record = dataclasses.is_dataclass(made) or hasattr(made, "_field_defaults")
-    return not (is_record or inspect.isabstract(made) or made is cad.Preview)
+    with entry(name) as made:
+        is_record = dataclasses.is_dataclass(made) or hasattr(made, "_field_defaults")
+        return not (is_record or inspect.isabstract(made) or made is cad.Preview)
 
 
 PARAMETERS = [
     (name, one.name)
-    for name, get in SURFACE.items()
-    if is_checked(get()) and name not in FOREIGN
-    for one in inspect.signature(get()).parameters.values()
+    for name in SURFACE
+    if is_checked(name) and name not in FOREIGN
+    for one in parameters(name)
     if not one.name.startswith("_") and one.kind is not one.VAR_KEYWORD
 ]
 
