@@ -66,6 +66,10 @@ class NamedErrors:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, UnicodeDecodeError):
+            # SQLite quotes the file in its message.
+            message = f"{self._name}: the database is damaged: its content is not UTF-8"
+            raise sqlite3.DatabaseError(message) from error
         if isinstance(error, sqlite3.Error):
             message, *rest = error.args or ("",)
             error.args = (f"{self._name}: {message}", *rest)

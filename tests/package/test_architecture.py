@@ -199,7 +199,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns._stores": {"_core", "_texts", "errors"}
     | {f"turns.{name}" for name in ("_lease", "_lock", "_sender")},
     "turns._memory": {"_table", "_texts", "turns._stores"},
-    "turns._sqlite": {"_databases", "_texts", "errors", "turns._stores"},
+    "turns._sqlite": {"_databases", "_texts", "errors", "turns._sender", "turns._stores"},
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
     "http._client": {"_table", "_threads", "errors"}

@@ -944,6 +944,38 @@ def test_a_damaged_state_is_an_error_until_it_is_forgotten(tmp_path: Path) -> No
         sender.send(server.deliver, **MORE)
 
 
+@pytest.mark.parametrize(
+    "change", ["number = 'x'", "number = 1.5", "number = -1", "session = 'x'", "answer = 5"]
+)
+def test_a_row_that_no_store_writes_is_an_error_of_the_database(
+    tmp_path: Path, change: str
+) -> None:
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    path = tmp_path / "store.db"
+    with SQLiteSessionStore(path) as store:
+        store.answer("one", turn, lambda request: "x")
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.execute(f"UPDATE compactwire_sessions_1 SET {change}")
+        for _ in range(2):
+            with pytest.raises(sqlite3.DatabaseError, match=r"store\.db: a conversation has a row"):
+                store.answer("one", turn, lambda request: "x")
+        store.forget("one")
+        assert store.answer("one", turn, lambda request: "y") == "y"
+
+
+def test_a_file_whose_schema_is_not_utf8_is_an_error_of_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    SQLiteSessionStore(path).close()
+    name = b"TABLE compactwire_leases_1"
+    assert b"CREATE " + name in path.read_bytes()
+    content = path.read_bytes().replace(
+        b"tablecompactwire_leases_1", b"tablecompactwire_\xffeases_1"
+    )
+    path.write_bytes(content.replace(b"CREATE " + name, b"CREATX " + name))
+    with pytest.raises(sqlite3.DatabaseError, match=r"store\.db: the database is damaged"):
+        SQLiteSessionStore(path)
+
+
 def test_a_limit_of_the_session_is_kept() -> None:
     turn = Turn(1, cw.Session().encode_request(context="a" * 11))
     with SQLiteSessionStore(":memory:", max_size=10) as sqlite:

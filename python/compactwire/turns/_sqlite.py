@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._texts import check_positive, check_texts
 from ..errors import OptionError
+from ._sender import MAX_NUMBER
 from ._stores import (
     Locks,
     SavedSession,
@@ -196,6 +197,8 @@ class SQLiteSessionStore(SessionStore):
 
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
+        import sqlite3
+
         check_texts(conversation=conversation)
         rows, _ = self._run(
             "SELECT number, digest, answer, session FROM compactwire_sessions_1 "
@@ -203,7 +206,14 @@ class SQLiteSessionStore(SessionStore):
             conversation,
             time.time() - self._idle_s,
         )
-        return SavedSession(*rows[0]) if rows else None
+        if not rows:
+            return None
+        saved = SavedSession(*rows[0])
+        if not _is_written_by_a_store(saved):
+            with self._named_errors:
+                message = "a conversation has a row that no store writes: forget the conversation"
+                raise sqlite3.DatabaseError(message)
+        return saved
 
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
@@ -319,6 +329,14 @@ class SQLiteSessionStore(SessionStore):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _is_written_by_a_store(saved: SavedSession) -> bool:
+    """Whether the fields have the types that are declared, which SQLite does not ensure."""
+    number, digest, answer, session = saved
+    is_number = type(number) is int and 0 < number <= MAX_NUMBER
+    is_state = isinstance(digest, bytes) and isinstance(session, bytes)
+    return is_number and is_state and isinstance(answer, str | bytes)
 
 
 def _row_size(row: str) -> str:
