@@ -239,7 +239,14 @@ class SQLiteStore:
         return [StoredEdge(*row) for row in rows]
 
     def _run(self, statement: str, *values: str) -> list[tuple[str, ...]]:
-        return self._patiently(lambda: self._database.execute(statement, values).fetchall())
+        import sqlite3
+
+        rows = self._patiently(lambda: self._database.execute(statement, values).fetchall())
+        if not all(isinstance(cell, str) for row in rows for cell in row):
+            # SQLite keeps any value in a column of texts.
+            with self._named_errors:
+                raise sqlite3.DatabaseError("a node or edge has a cell that is no text")
+        return rows
 
     def _patiently(self, attempt: Callable[[], Result]) -> Result:
         """Call `attempt`, and wait while another connection holds the file."""

@@ -364,6 +364,19 @@ def test_a_store_in_a_file_is_closed_once_and_named_in_errors(tmp_path: Path) ->
         assert str(caught.value).startswith(f"{damaged}: ")
 
 
+def test_a_cell_of_a_store_that_is_no_text_is_an_error_of_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with gcf.SQLiteStore(path) as store:
+        node = store.add_node("a", "function")
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("INSERT INTO edges VALUES (?, x'00', 'calls')", (node.node_hash,))
+        database.execute("INSERT INTO nodes VALUES ('b', x'00', 'function', '')")
+    with gcf.SQLiteStore(path) as store:
+        for read in (store.nodes, lambda: store.edges_from(node)):
+            with pytest.raises(sqlite3.DatabaseError, match=r"graph.db: a node or edge has a cell"):
+                read()
+
+
 def test_a_store_waits_for_another_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

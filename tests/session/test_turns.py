@@ -963,6 +963,19 @@ def test_a_row_that_no_store_writes_is_an_error_of_the_database(
         assert store.answer("one", turn, lambda request: "y") == "y"
 
 
+def test_a_store_without_its_count_of_bytes_is_an_error_of_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    for number, change in enumerate(["DELETE FROM", "DROP TABLE"], start=1):
+        turn = Turn(number, cw.Session().encode_request(context="a"))
+        with SQLiteSessionStore(path) as store:
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+                database.execute(f"{change} compactwire_memory_1")
+            with pytest.raises(sqlite3.DatabaseError, match="compactwire_memory_1"):
+                store.answer("one", turn, lambda request: "x")
+    with SQLiteSessionStore(path) as store:
+        assert store.answer("one", turn, lambda request: "y") == "y"
+
+
 def test_a_file_whose_schema_is_not_utf8_is_an_error_of_the_database(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     SQLiteSessionStore(path).close()

@@ -263,7 +263,7 @@ class SQLiteSessionStore(SessionStore):
             "FROM compactwire_sessions_1 WHERE conversation <> ? ORDER BY used LIMIT 1)",
             conversation,
         )
-        while run("SELECT bytes FROM compactwire_memory_1").fetchone()[0] > self._max_memory:
+        while _bytes_kept(run) > self._max_memory:
             if run(*forget_oldest).rowcount == 0:
                 break
 
@@ -329,6 +329,17 @@ class SQLiteSessionStore(SessionStore):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _bytes_kept(run: Callable[..., sqlite3.Cursor]) -> int:
+    """The count that the database keeps."""
+    import sqlite3
+
+    rows = run("SELECT bytes FROM compactwire_memory_1").fetchall()
+    if len(rows) != 1 or not isinstance(rows[0][0], int):
+        message = "compactwire_memory_1 must have one row: drop the table, and open the store again"
+        raise sqlite3.DatabaseError(message)
+    return int(rows[0][0])
 
 
 def _is_written_by_a_store(saved: SavedSession) -> bool:
