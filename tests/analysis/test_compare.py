@@ -166,13 +166,15 @@ def test_a_candidate_is_checked_when_it_is_made() -> None:
 
 
 def test_a_candidate_that_returns_no_text_is_reported() -> None:
-    frame = measured([1], formats=["json", analysis.Candidate("mine", len, str)])  # type: ignore[arg-type]
+    length: Any = len
+    frame = measured([1], formats=["json", analysis.Candidate("mine", length, str)])
     assert frame.loc["mine", "note"] == "cannot carry it: encode must return str or bytes, not int"
 
 
 def test_the_names_of_a_corpus_are_texts() -> None:
+    inputs: Any = {5: "text"}
     with pytest.raises(TypeError, match="each name of inputs must be a str, not int"):
-        analysis.Corpus({5: "text"})  # type: ignore[dict-item]
+        analysis.Corpus(inputs)
 
 
 def test_a_list_of_messages_is_several_inputs_and_any_other_list_is_one() -> None:

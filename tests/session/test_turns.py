@@ -434,16 +434,17 @@ def test_a_plain_function_for_an_async_method_names_the_other_method() -> None:
     store, sender = MemorySessionStore(), Sender()
     turn = Turn(1, cw.Session().encode_request(**HELLO))
 
-    async def respond(_: cw.Request) -> str:
+    async def coroutine(_: cw.Request) -> str:
         return "answer"
 
+    respond: Any = coroutine
     plain: Any = str  # Takes a turn or a request, and returns a str.
     with pytest.raises(TypeError, match=r"respond must be .* returned str: use answer"):
         asyncio.run(store.answer_async("one", turn, plain))
     with pytest.raises(TypeError, match=r"deliver must be .* returned str: use send"):
         asyncio.run(sender.send_async(plain, **HELLO))
     with pytest.raises(TypeError, match="respond returned a coroutine: use answer_async"):
-        store.answer("one", turn, respond)  # type: ignore[arg-type]
+        store.answer("one", turn, respond)
     # Nothing was kept: the turn can be answered in the right way.
     assert store.answer("one", turn, lambda request: "answer") == "answer"
 

@@ -39,6 +39,8 @@ pub(super) mod module {
         crate::make_importable(module)
     }
 }
+
+/// `errors=` and `threads=`, which all functions of rows have.
 fn row_options(errors: &str, threads: Option<&Bound<'_, PyAny>>) -> PyResult<RowOptions> {
     let choices = [("raise", OnError::Raise), ("null", OnError::Null), ("report", OnError::Report)];
     let errors = one_of("errors", errors, choices)?;

@@ -22,10 +22,10 @@ const PIECE: usize = 1 << 16;
 
 /// Iterate over the rows of one container of a GCF text, without holding the text in memory.
 ///
-/// The iterator returns each row as soon as it is read, and reads the rest of the text after the
-/// last row. An error anywhere is raised after the rows before it and ends the iterator. For a list
-/// of dicts, only the current row is kept in memory; for a dict of dicts also its keys. A list of
-/// scalars counts as one row.
+/// The iterator returns each row as soon as the next line shows that it is complete, and reads the
+/// rest of the text after the last row. An error anywhere is raised after the rows before it and
+/// ends the iterator. For a list of dicts, only the current row is kept in memory; for a dict of
+/// dicts also its keys. A list of scalars counts as one row.
 ///
 /// Parameters
 /// ----------
@@ -92,7 +92,7 @@ pub(crate) fn iter_rows(
     Ok(RowIterator { reader: Mutex::new(State::Waiting(reader)) })
 }
 
-/// Returns each row as soon as it is read.
+/// Returns each row as soon as the next line shows that it is complete.
 #[pyclass(name = "_RowIterator", module = "compactwire.gcf", frozen)]
 pub(crate) struct RowIterator {
     reader: Mutex<State>,
