@@ -74,3 +74,19 @@ def test_empty_lines_of_data_take_no_more_memory_than_they_count() -> None:
     assert peak < 4 * 500_000
     (event,) = events.feed(b"\n")
     assert event.data == b"\n" * 499_999
+
+
+@pytest.mark.parametrize("field", [b"event", b"id"])
+def test_a_long_field_of_an_event_that_has_not_ended_is_not_kept(field: bytes) -> None:
+    events = Events(1 << 20)
+    parts = [field + ": \U0001f600".encode(), *[b"a" * 10_000] * 100, b"\n"]
+    tracemalloc.start()
+    for part in parts:
+        assert list(events.feed(part)) == []
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 10_000
+    assert peak < 3 * 1_000_000
+    (event,) = events.feed(b"data: x\n\n")
+    assert event.data == b"x"
+    assert event.kind != "message" if field == b"event" else event.id == ""

@@ -21,8 +21,11 @@ _BREAK = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 # An id is sent back in a header, where only these characters arrive as they are.
-_ID = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?")
+_ID = re.compile(rb"[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?")
 _RETRY = re.compile(rb"[0-9]{1,9}")
+
+# No known type of event is as long. The rest of a type is not kept, as it is not counted.
+_LONGEST_KIND = 128
 
 
 class EventTooLongError(Exception):
@@ -33,8 +36,8 @@ class EventTooLongError(Exception):
 class Event:
     """An event; `data` is UTF-8 with a line feed between its lines.
 
-    `id` is None where the event sets none, and "" where none can be sent back; `retry` is in
-    milliseconds.
+    `kind` has the first 128 bytes of a longer type. `id` is None where the event sets none, and ""
+    where none can be sent back; `retry` is in milliseconds.
     """
 
     data: bytes
@@ -112,12 +115,11 @@ class Events:
             self._data += b"\n"
             self._size += max(len(line) - start, 0) + 1
             return None
-        value = bytes(line[start:])
+        value = bytes(memoryview(line)[start:])
         if name == b"event":
-            self._kind = value.decode(errors="replace") or "message"
+            self._kind = value[:_LONGEST_KIND].decode(errors="replace") or "message"
         elif name == b"id":
-            text = value.decode(errors="replace")
-            self._id = text if _ID.fullmatch(text) else ""
+            self._id = value.decode("ascii") if _ID.fullmatch(value) else ""
         elif name == b"retry" and _RETRY.fullmatch(value):
             self._retry = int(value)
         return None
