@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import sys
+import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -407,6 +408,26 @@ def test_the_inner_transport_is_closed(library: Any) -> None:
     library.Client(transport=compact_transport(Inner())).close()
     asyncio.run(main())
     assert closed == ["sync", "async"]
+
+
+def test_an_answer_in_small_parts_takes_no_more_memory_than_its_size(library: Any) -> None:
+    class Stream(library.SyncByteStream):  # type: ignore[misc] # of either library
+        def __iter__(self) -> Iterator[bytes]:
+            for number in range(100_000):  # No two parts in a row are one object.
+                yield b"%c%c" % (97 + number % 26, 97)
+
+    class Inner(library.BaseTransport):  # type: ignore[misc] # of either library
+        def handle_request(self, request: Any) -> Any:
+            headers = {"content-encoding": "x-compactwire", "compactwire": "seq=1; coded"}
+            return library.Response(200, headers=headers, stream=Stream())
+
+    client = library.Client(transport=compact_transport(Inner()))
+    tracemalloc.start()
+    with pytest.raises(library.DecodingError):
+        client.post("http://a/", json={"a": "b" * 1_000})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * 200_000
 
 
 def test_a_hook_that_fails_leaves_no_connection_open(library: Any) -> None:

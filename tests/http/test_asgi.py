@@ -354,6 +354,35 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
     assert inner.scope == {}
 
 
+def test_a_body_in_small_parts_takes_no_more_memory_than_its_size() -> None:
+    app = CompactASGI(App(*whole(b"")))
+    session = opened(app)
+    headers = [
+        (b"compactwire", session + b"; lane=0; seq=1; coded; new"),
+        (b"content-encoding", b"x-compactwire"),
+    ]
+    parts = 100_000
+
+    async def receive() -> Message:
+        nonlocal parts
+        parts -= 1
+        body = b"%c%c" % (97 + parts % 26, 97)  # No two parts in a row are one object.
+        return {"type": "http.request", "body": body, "more_body": parts > 0}
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
+    tracemalloc.start()
+    asyncio.run(app(scope, receive, send))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sent[0]["status"] >= 400
+    assert peak < 5 * 200_000
+
+
 def test_a_client_that_goes_while_it_sends_is_not_answered() -> None:
     inner = App(*whole(b""))
     app = CompactASGI(inner)

@@ -150,24 +150,23 @@ class _Kept:
 
     def __init__(self, receive: _Receive) -> None:
         self._receive = receive
-        self._parts: list[bytes] = []
-        self._left, self._whole = MAX_KEPT, False
+        self._body, self._is_long, self._whole = bytearray(), False, False
 
     async def receive(self) -> _Message:
         message = await self._receive()
         if message["type"] == "http.request":
             part = message.get("body", b"")
-            self._left -= len(part)
-            if self._left < 0:
-                self._parts = []
-            elif part:
-                self._parts.append(part)
+            self._is_long = self._is_long or len(self._body) + len(part) > MAX_KEPT
+            if self._is_long:
+                self._body.clear()
+            else:
+                self._body += part
             self._whole = not message.get("more_body", False)
         return message
 
     def body(self) -> bytes | None:
         """The body; None if it is long, or was not received to its end."""
-        return b"".join(self._parts) if self._whole and self._left >= 0 else None
+        return bytes(self._body) if self._whole and not self._is_long else None
 
 
 class _Answer:
@@ -226,18 +225,17 @@ class _Answer:
 
 async def _read(receive: _Receive, limit: int) -> bytes | None:
     """A coded body, not much longer than the body itself; None if the client has gone."""
-    parts, size, more = [], 0, True
+    body, more = bytearray(), True  # A list of small parts would take many times their size.
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
         part = message.get("body", b"")
-        size += len(part)
-        if size > limit:
+        if len(body) + len(part) > limit:
             raise RefusalError(413, "size")
-        parts.append(part)
+        body += part
         more = message.get("more_body", False)
-    return b"".join(parts)
+    return bytes(body)
 
 
 async def _refuse(send: _Send, refused: RefusalError) -> None:

@@ -207,13 +207,12 @@ class _Sync:
             exchange.close()
 
     def _read(self, request: Any, response: Any, exchange: Exchange) -> bytes:
-        parts, size = [], 0
+        body = bytearray()  # A list of small parts would take many times their size.
         for part in response.stream:
-            size += len(part)
-            if size > self._wire.client.options.max_size:
+            if len(body) + len(part) > self._wire.client.options.max_size:
                 raise self._wire.too_large(request, exchange)
-            parts.append(part)
-        return b"".join(parts)
+            body += part
+        return bytes(body)
 
     def close(self) -> None:
         self._wire.inner.close()
@@ -258,13 +257,12 @@ class _Async:
             exchange.close()
 
     async def _aread(self, request: Any, response: Any, exchange: Exchange) -> bytes:
-        parts, size = [], 0
+        body = bytearray()  # A list of small parts would take many times their size.
         async for part in response.stream:
-            size += len(part)
-            if size > self._wire.client.options.max_size:
+            if len(body) + len(part) > self._wire.client.options.max_size:
                 raise self._wire.too_large(request, exchange)
-            parts.append(part)
-        return b"".join(parts)
+            body += part
+        return bytes(body)
 
     async def aclose(self) -> None:
         await self._wire.inner.aclose()
