@@ -1,6 +1,7 @@
 //! Reads the members of an object one by one, without a tree.
 
-use super::read::{Error, Keys, Limits, Problem, Reader};
+use super::keys::Keys;
+use super::read::{Error, Limits, Problem, Reader};
 use crate::excerpt::excerpt;
 use std::borrow::Cow;
 

@@ -13,6 +13,7 @@
 //! - A lone surrogate in an escape is an error.
 //! - Containers nest at most [`Limits::max_depth`] deep. No function recurses with them.
 
+mod keys;
 mod members;
 pub mod pointer;
 mod read;

@@ -1,16 +1,12 @@
 //! The strict reader: a state machine over bytes with an explicit stack.
 
+use super::keys::Keys;
 use crate::excerpt::excerpt;
 use crate::interrupt::Steps;
-use crate::memory;
 use crate::text::quoted;
 use crate::value::{Builder, Value};
 use crate::walk::{Discard, Sink};
 use std::borrow::Cow;
-use std::collections::HashSet;
-
-/// Up to this many members the keys of an object are kept in a list, then in a hash set.
-const FEW_MEMBERS: usize = 16;
 
 /// Limits on a text.
 ///
@@ -193,49 +189,6 @@ enum Open {
     Object,
 }
 
-/// The keys that the open objects have so far.
-#[derive(Default)]
-pub(super) struct Keys<'a> {
-    /// The keys of all objects that have few, the innermost object last: one allocation serves them all.
-    few: Vec<Cow<'a, str>>,
-    objects: Vec<ObjectKeys<'a>>,
-}
-
-struct ObjectKeys<'a> {
-    /// Where the object's keys begin in [`Keys::few`].
-    start: usize,
-    many: Option<HashSet<Cow<'a, str>>>,
-}
-
-impl<'a> Keys<'a> {
-    pub(super) fn begin_object(&mut self) {
-        self.objects.push(ObjectKeys { start: self.few.len(), many: None });
-    }
-
-    fn end_object(&mut self) {
-        if let Some(object) = self.objects.pop() {
-            self.few.truncate(object.start);
-        }
-    }
-
-    /// Adds a key to the innermost object. Returns it if it is a duplicate.
-    fn insert(&mut self, key: Cow<'a, str>) -> Option<Cow<'a, str>> {
-        let object = self.objects.last_mut()?;
-        if let Some(many) = &mut object.many {
-            memory::require(many.try_reserve(1));
-            return many.replace(key);
-        }
-        if self.few[object.start..].contains(&key) {
-            return Some(key);
-        }
-        self.few.push(key);
-        if self.few.len() - object.start > FEW_MEMBERS {
-            object.many = Some(self.few.drain(object.start..).collect());
-        }
-        None
-    }
-}
-
 pub(super) struct Reader<'a> {
     text: &'a str,
     pub(super) at: usize,
@@ -413,9 +366,27 @@ impl<'a> Reader<'a> {
             self.expect(b':', "':'")?;
             return Ok(());
         }
+        self.skip_blank();
+        if let Some(key) = self.expected_key(keys) {
+            sink.key(key).map_err(ReadError::Sink)?;
+            return Ok(self.expect(b':', "':'")?);
+        }
         let (start, key) = self.key()?;
         sink.key(&key).map_err(ReadError::Sink)?;
         Ok(self.declare(keys, key, start)?)
+    }
+
+    /// Reads the key that `keys` expects, if it is next and without escapes, and adds it to its object.
+    #[inline]
+    fn expected_key(&mut self, keys: &mut Keys<'a>) -> Option<&'a str> {
+        let key = keys.expected()?;
+        let rest = self.text.as_bytes()[self.at..].strip_prefix(b"\"")?;
+        if rest.get(key.len()) != Some(&b'"') || !rest.starts_with(key.as_bytes()) {
+            return None;
+        }
+        self.at += key.len() + 2;
+        keys.confirm();
+        Some(key)
     }
 
     fn scalar<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
@@ -437,18 +408,26 @@ impl<'a> Reader<'a> {
         there
     }
 
-    fn digits(&mut self) -> Result<usize, Error> {
+    /// Reads at least one digit. Returns how many there are, and their number modulo 2^64.
+    #[inline]
+    fn digits(&mut self) -> Result<(usize, u64), Error> {
         let start = self.at;
-        while let Some(b'0'..=b'9') = self.peek() {
+        let mut number = 0_u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
-        if self.at == start { Err(self.unexpected("a digit")) } else { Ok(self.at - start) }
+        if self.at == start {
+            Err(self.unexpected("a digit"))
+        } else {
+            Ok((self.at - start, number))
+        }
     }
 
     fn number<S: Sink>(&mut self, sink: &mut S) -> Result<(), ReadError<S::Error>> {
         let start = self.at;
-        self.eat(b'-');
-        let digits = if self.eat(b'0') { 1 } else { self.digits()? };
+        let negative = self.eat(b'-');
+        let (digits, number) = if self.eat(b'0') { (1, 0) } else { self.digits()? };
         let mut whole = true;
         if self.eat(b'.') {
             whole = false;
@@ -472,7 +451,7 @@ impl<'a> Reader<'a> {
             }
         } else if digits > self.limits.max_digits {
             return Err(self.problem(start, Problem::Digits(self.limits.max_digits)).into());
-        } else if let Ok(value) = token.parse() {
+        } else if let Some(value) = integer(negative, digits, number) {
             sink.int(value)
         } else {
             sink.big_int(token)
@@ -516,6 +495,20 @@ impl<'a> Reader<'a> {
                 self.problem(at, Problem::Escape(excerpt(&shown)))
             }
         }
+    }
+}
+
+/// The integer of 64 bits with this sign and so many digits, which are `number` modulo 2^64; `None` if there is
+/// none.
+#[inline]
+fn integer(negative: bool, digits: usize, number: u64) -> Option<i64> {
+    // A number of 19 digits is below 2^64.
+    if digits > 19 {
+        None
+    } else if negative {
+        0_i64.checked_sub_unsigned(number)
+    } else {
+        number.try_into().ok()
     }
 }
 
@@ -573,6 +566,21 @@ mod tests {
             ("\u{feff}1", "expected a JSON value, found \"\\u{feff}1\", at byte 0"),
         ] {
             assert_eq!(parsed(text).unwrap_err().to_string(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_of_64_bits_are_those_of_the_standard_library() {
+        let ends = [0, 9, i64::MAX - 1, i64::MAX].map(i128::from);
+        let beyond =
+            [1 << 63, (1 << 63) + 1, (1 << 64) - 1, 1 << 64, (1 << 64) + 1, 10_i128.pow(19)];
+        for number in ends.into_iter().chain(beyond).flat_map(|number| [number, -number]) {
+            let expected = number.to_string().parse();
+            let value = parsed(&number.to_string()).unwrap();
+            assert_eq!(
+                value,
+                expected.map_or(Value::BigInt(number.to_string().into()), Value::Int)
+            );
         }
     }
 
