@@ -8,7 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a wrong answer ends the bench")]
 
-use compactwire::gcf::{EncodeOptions, Limits, decode, encode, from_json, to_json};
+use compactwire::gcf::{EncodeOptions, Limits, decode, decode_borrowed, encode, from_json, to_json};
 use compactwire::json::Escape;
 use gcf::{decode_generic, encode_generic};
 use serde_json::{Value, json};
@@ -153,6 +153,14 @@ impl<'a> Forms<'a> {
                 "decode to a value",
                 vec![
                     work("", move || decode(&self.text, limits)),
+                    work(CRATE, || decode_generic(&self.peer_text)),
+                    work(JSON, || serde_json::from_str::<Value>(&self.json)),
+                ],
+            ),
+            (
+                "decode_borrowed",
+                vec![
+                    work("", move || decode_borrowed(&self.text, limits)),
                     work(CRATE, || decode_generic(&self.peer_text)),
                     work(JSON, || serde_json::from_str::<Value>(&self.json)),
                 ],

@@ -22,9 +22,9 @@ pub use error::{Code, Error, Place};
 #[cfg(feature = "arrow")]
 pub(crate) use generic::write_rows;
 pub use generic::{
-    Builder, DecodeOptions, EncodeOptions, Grouping, Node, ReadError, Tree, decode, encode,
-    encode_grouped, from_json, out_of_range_message, read, to_json, utf8, write, write_grouped,
-    write_walk,
+    Builder, DecodeOptions, EncodeOptions, Grouping, Node, ReadError, Tree, decode,
+    decode_borrowed, encode, encode_grouped, from_json, out_of_range_message, read, to_json, utf8,
+    write, write_grouped, write_walk,
 };
 #[cfg(feature = "shrink")]
 pub(crate) use generic::{KeyId, write_forms};

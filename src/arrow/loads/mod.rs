@@ -36,7 +36,7 @@ pub fn gcf_loads(
     field: Option<&Field>,
     options: DecodeOptions,
 ) -> Result<Column, gcf::Error> {
-    let root = gcf::decode(text, options)?;
+    let root = gcf::decode_borrowed(text, options)?;
     let rows = elements(&root)
         .ok_or_else(|| Misfit::new(&root, "a column needs an array, or an object of one array"))
         .and_then(|rows| match UNSUPPORTED {

@@ -80,7 +80,29 @@ pub fn read<S: Columns>(
 /// # Errors
 /// As [`read`].
 pub fn decode(text: &str, options: impl Into<DecodeOptions>) -> Result<Value<'static>, Error> {
-    let mut builder = value::Builder::default();
+    build(text, options, value::Builder::default())
+}
+
+/// Like [`decode`], but keys and strings that stand in `text` as they are, without escapes, are borrowed from it.
+///
+/// ```
+/// use compactwire::gcf::{Limits, decode_borrowed};
+///
+/// let value = decode_borrowed("GCF profile=generic\nname=Ada", Limits::default()).unwrap();
+/// assert_eq!(value.get("name").unwrap().as_str(), Some("Ada"));
+/// ```
+///
+/// # Errors
+/// As [`read`].
+pub fn decode_borrowed(text: &str, options: impl Into<DecodeOptions>) -> Result<Value<'_>, Error> {
+    build(text, options, value::Builder::over(text))
+}
+
+fn build<'a>(
+    text: &str,
+    options: impl Into<DecodeOptions>,
+    mut builder: value::Builder<'a>,
+) -> Result<Value<'a>, Error> {
     match read(text, options, &mut builder) {
         Ok(()) => Ok(builder.finish().unwrap_or(Value::Null)),
         Err(ReadError::Text(error)) => Err(error),
@@ -743,4 +765,20 @@ fn check_generic(header: &Header<'_>) -> Read<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+
+    #[test]
+    fn a_borrowed_value_is_the_same_and_copies_only_escapes() {
+        let text = "GCF profile=generic\n## [2]{id,note}\n1|plain\n2|\"a\\nb\"\n";
+        let value = decode_borrowed(text, Limits::default()).unwrap();
+        assert_eq!(value, decode(text, Limits::default()).unwrap());
+        let notes = value.as_array().unwrap().iter().map(|row| row.get("note").unwrap());
+        let is_borrowed = |note: &Value<'_>| matches!(note, Value::String(Cow::Borrowed(_)));
+        assert_eq!(notes.map(is_borrowed).collect::<Vec<_>>(), [true, false]);
+    }
 }

@@ -20,7 +20,7 @@ pub(crate) mod row;
 pub(crate) mod table;
 pub(crate) mod tree;
 
-pub use decode::{DecodeOptions, ReadError, decode, read, to_json, utf8};
+pub use decode::{DecodeOptions, ReadError, decode, decode_borrowed, read, to_json, utf8};
 #[cfg(feature = "shrink")]
 pub(crate) use encode::write_forms;
 pub use encode::{EncodeOptions, encode, from_json, write, write_walk};
