@@ -2,9 +2,10 @@
 
 use crate::interrupt::Steps;
 use crate::memory;
-use crate::text::decimal::{Decimal, Exponent};
+use crate::text::decimal::{self, Decimal, Exponent};
 use crate::text::quoted::{self, Escape};
 use crate::value::{Entries, Value};
+use std::ops::Range;
 
 /// Appends the canonical text of `value`: members sorted by the code points of their keys.
 pub fn write(value: &Value<'_>, escape: Escape, out: &mut String) {
@@ -74,9 +75,18 @@ fn push(mark: char, out: &mut String) {
     out.push(mark);
 }
 
+/// The magnitudes of doubles that are written without an exponent, except for zero.
+const PLAIN: Range<f64> = 1e-4..1e16;
+
 /// Appends a finite double as Python's `repr` does: the shortest digits that read back as the same
 /// double, with an exponent below 10^-4 and from 10^16 on.
 pub fn write_float(value: f64, out: &mut String) {
+    let mut buffer = zmij::Buffer::new();
+    if PLAIN.contains(&value.abs())
+        && let Some(shortest) = decimal::positional(value, &mut buffer)
+    {
+        return out.push_str(shortest);
+    }
     let decimal = Decimal::of(value);
     if !(-3..=16).contains(&decimal.point()) {
         return decimal.write_scientific(Exponent::TwoDigits, out);
@@ -93,6 +103,23 @@ mod tests {
     use crate::text::decimal::layouts::{self, Layout, written};
     use crate::value::drop_iteratively;
     use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_path_writes_the_digits_of_the_decimal(value in any::<f64>(), point in -8..20_i32) {
+            let near = value.abs().log10().floor();
+            let scaled = value * 10_f64.powf(f64::from(point) - near);
+            for value in [value, scaled, scaled.trunc()].into_iter().filter(|value| value.is_finite()) {
+                let text = written(write_float, value);
+                prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits());
+                let decimal = Decimal::of(value);
+                prop_assert_eq!(!text.contains('e'), (-3..=16).contains(&decimal.point()), "{}", text);
+                let mantissa = text.split('e').next().unwrap_or_default();
+                let digits = mantissa.replace(['-', '.'], "");
+                prop_assert_eq!(digits.trim_matches('0'), decimal.digits(), "{}", text);
+            }
+        }
+    }
 
     #[test]
     fn numbers_are_written_as_by_python() {

@@ -27,7 +27,6 @@ pub fn integer(value: f64) -> Option<i64> {
 
 /// The shortest text of a finite double, if it has no exponent: the common case, for which a layout needs no
 /// [`Decimal`]. An integral double ends in `.0`.
-#[cfg(feature = "gcf")]
 #[inline]
 pub(crate) fn positional(value: f64, buffer: &mut zmij::Buffer) -> Option<&str> {
     Some(buffer.format_finite(value)).filter(|text| !text.contains('e'))
