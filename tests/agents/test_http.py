@@ -295,6 +295,20 @@ def coded_answer(library: Any, **changed: Any) -> Any:
     return library.MockTransport(answer)
 
 
+def test_a_client_of_the_other_kind_is_told_which_to_use(library: Any) -> None:
+    name = library.__name__
+    hint = f"AsyncHTTPTransport is for {name}.AsyncClient; for {name}.Client, wrap .*{name}.HTTP"
+    transport = compact_transport(library.AsyncHTTPTransport())
+    with pytest.raises(AttributeError, match=hint):
+        library.Client(transport=transport).get("http://localhost/")
+    with pytest.raises(AttributeError, match=hint), library.Client(transport=transport):
+        pass
+    other = library.AsyncClient(transport=compact_transport(library.HTTPTransport()))
+    with pytest.raises(AttributeError, match=f"HTTPTransport is for {name}.Client; for"):
+        asyncio.run(other.get("http://localhost/"))
+    assert not hasattr(transport, "handle_request")
+
+
 @pytest.mark.parametrize("wrong", [b"", b"S", cw.Session().encode_request(args=1, pack="bytes")])
 def test_an_answer_that_cannot_be_read_is_an_error(library: Any, wrong: bytes) -> None:
     with library.Client(

@@ -178,9 +178,26 @@ class _Wire:
         return error
 
 
-class _Sync:
+class _Kind:
+    """Names the client to use, where one looks for the methods of the other kind of transport."""
+
     _wire: _Wire
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("handle_request", "close", "__enter__"):
+            client, other, transport = "Client", "AsyncClient", "HTTPTransport"
+        elif name in ("handle_async_request", "aclose", "__aenter__"):
+            client, other, transport = "AsyncClient", "Client", "AsyncHTTPTransport"
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        library, inner = self._wire.library.__name__, type(self._wire.inner).__name__
+        raise AttributeError(
+            f"a transport of {inner} is for {library}.{other}; for {library}.{client}, wrap a "
+            f"transport of its kind, such as {library}.{transport}()"
+        )
+
+
+class _Sync(_Kind):
     def handle_request(self, request: Any) -> Any:
         wire = self._wire
         exchange = wire.begin(request)
@@ -225,9 +242,8 @@ class _Sync:
         self._wire.inner.__exit__(*error)
 
 
-class _Async:
+class _Async(_Kind):
     # A transport of both kinds has both classes: no name may be in both.
-    _wire: _Wire
 
     async def handle_async_request(self, request: Any) -> Any:
         wire = self._wire
