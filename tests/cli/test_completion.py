@@ -13,7 +13,7 @@ from compactwire.cli import main
 
 Captured = pytest.CaptureFixture[str]
 
-COMMANDS = ["", "encode", "stats", "gcf", "gcf encode", "mcp proxy", "cad", "cad compact", "verify"]
+COMMANDS = ["", "encode", "shrink", "stats", "gcf", "gcf encode", "mcp proxy", "cad", "verify"]
 FEED = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _compactwire; printf "%s\\n" '
 FEED += '"${COMPREPLY[@]}"'
 

@@ -19,6 +19,7 @@ COMMAND = [sys.executable, "-m", "compactwire"]
 
 READERS = [
     *("decode", "inspect", "encode", "encode --json", "gcf encode", "gcf decode", "stats -"),
+    *("shrink", "expand"),
     *(f"cad {name} -" for name in ("compact", "expand", "pack", "unpack", "hybrid")),
     *("cad check -", "cad stats -"),
 ]
@@ -46,7 +47,7 @@ class Endless(io.RawIOBase):
 def test_standard_input_without_an_end_is_refused(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = {"gcf encode": b"[\n", "gcf decode": b"GCF\n"}
+    lines = {"gcf encode": b"[\n", "gcf decode": b"GCF\n", "expand": b"[\n"}
     endless = Endless(lines.get(command, b"S 1\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(endless)))
     assert main([*command.split(), "--max-input", "9999"]) == 1
@@ -65,6 +66,8 @@ def test_standard_input_without_an_end_is_refused(
         ("gcf encode --input jsonl", b"\0", "expected a JSON value, found"),
         ("gcf encode --input csv", b"a,\xff\n", "standard input: not UTF-8 from byte 2 on"),
         ("gcf decode", b"y\n", "expected GCF as the first word"),
+        ("shrink", b"\0", "standard input: not text: a NUL byte at byte 0"),
+        ("expand", b"y\n", "standard input: invalid_json: expected a JSON value, found"),
         ("encode", b"abc\xff", "standard input: not UTF-8 from byte 3 on"),
         ("cad compact -", b"\0", "standard input: not text: a NUL byte at byte 0"),
         ("cad expand -", b"y\n", "line 1, column 1: unknown opcode y"),

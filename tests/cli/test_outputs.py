@@ -24,6 +24,8 @@ WRITERS = [
     (["encode", "--json"], '{"result":"text"}'),
     (["decode"], "RES|OK|C4|0|text"),
     (["inspect"], "RES|OK|C4|0|text"),
+    (["shrink"], '{"a": [1, 2]}'),
+    (["expand"], "GCF profile=generic\na=1\n"),
     (["gcf", "encode"], '{"a":[1,2]}'),
     (["gcf", "decode"], "GCF profile=generic\na=1\n"),
     *(

@@ -19,6 +19,8 @@ COMMANDS = [
     ("encode", "a.md", b"text", ".cw"),
     ("decode", "a.cw", b"RES|OK|C4|0|text", ".txt"),
     ("inspect", "a.cw", b"RES|OK|C4|0|text", ".txt"),
+    ("shrink", "a.json", b'{"a":[1,2]}', ".txt"),
+    ("expand", "a.txt", b"GCF profile=generic\na=1\n", ".json"),
     ("gcf encode", "a.json", b'{"a":[1,2]}', ".gcf"),
     ("gcf decode", "a.gcf", b"GCF profile=generic\na=1\n", ".json"),
     ("cad compact", "a.vcad", cad.dumps(PART).encode(), ".vcadc"),

@@ -85,6 +85,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "savings": {"_texts"},
     "_tools": {"_core", "savings"},
     "adapters": {"_tools"},
+    "_expanded": {"_core", "errors", "gcf"},
     "_table": set(),
     "_threads": set(),
     "adapters.langchain": {"_chat", "_threads", "_tools"},
@@ -134,7 +135,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"mcp.{name}"
         for name in ("_definitions", "_folder", "_host", "_messages", "_roots", "_toolbox")
     },
-    "mcp._toolbox": {"_cad_tool", "_core", "_texts", "cad", "errors", "gcf"}
+    "mcp._toolbox": {"_cad_tool", "_core", "_expanded", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_databases", "_texts", "errors"},
     "_databases": {"_texts", "errors"},
@@ -219,7 +220,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         for name in (
             *("_output", "_rows", "_shell", "analyze"),
             *("cad", "claims", "completion", "conformance", "gcf", "mcp"),
-            *("messages", "stats", "verify"),
+            *("messages", "shrink", "stats", "verify"),
         )
     },
     "cli._training": {"", "analysis", "analysis.corpus", "analysis.sources", "cli._shell"},
@@ -248,6 +249,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {f"mcp.{name}" for name in ("_ledger", "_names", "_project", "_relay", "_roots", "_serve")}
     | {f"mcp.{name}" for name in ("_http", "_http_client", "_http_headers", "_stdio")},
     "cli.messages": {"", "_demo", "cli._shell", "cli._training"},
+    "cli.shrink": {"", "_expanded", "cli._rows", "cli._shell"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},
 }

@@ -17,7 +17,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import compactwire as cw
 
 from .._core import _build
-from . import analyze, cad, claims, completion, conformance, gcf, mcp, messages, stats, verify
+from . import (
+    analyze,
+    cad,
+    claims,
+    completion,
+    conformance,
+    gcf,
+    mcp,
+    messages,
+    shrink,
+    stats,
+    verify,
+)
 from ._shell import complain, drop_stdout, one_line, without_keys, write
 
 if TYPE_CHECKING:
@@ -27,7 +39,7 @@ __all__ = ["main"]
 
 _ABOUT = "Compact wire formats for language models and agents, without loss."
 
-_SYSTEMS = (messages, stats, gcf, analyze, mcp, verify, claims, cad, conformance)
+_SYSTEMS = (messages, shrink, stats, gcf, analyze, mcp, verify, claims, cad, conformance)
 
 _BAD_INPUT, _INTERRUPTED, _BROKEN_PIPE = 1, 130, 141
 

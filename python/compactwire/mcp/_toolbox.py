@@ -7,6 +7,7 @@ import functools
 from .. import cad, gcf
 from .._cad_tool import create_cad_compact
 from .._core import estimate_tokens, shrink
+from .._expanded import as_json
 from .._texts import one_line, short_line
 from ..errors import CompactWireError
 from ._claims import verified
@@ -195,21 +196,11 @@ def _suffix(given: dict[str, str], suffixes: tuple[str, ...]) -> str:
 
 
 def _json(text: str, name: str) -> str:
-    """Compact JSON of a text in GCF or JSON."""
-    bare = text.removeprefix(_BOM)
+    """JSON of a text in GCF or JSON."""
     try:
-        if bare.lstrip().startswith("GCF "):
-            return gcf.to_json(bare, extensions=True, max_expansion=_MAX_EXPANSION)
-        shrunk = shrink(bare, formats=("json",), max_size=MAX_FILE)
-        if shrunk.reason in ("", "no-gain"):
-            return shrunk.text
-        # Raises an error that says where, unless the text is a scalar, or too long for `shrink`.
-        gcf.from_json(bare)
+        return as_json(text.removeprefix(_BOM), max_expansion=_MAX_EXPANSION)
     except CompactWireError as error:
         raise ToolError(f"{name}: {error}") from None
-    if shrunk.reason != "not-json":
-        raise ToolError(f"{name}: cannot be read as GCF or JSON ({_REASONS[shrunk.reason]})")
-    return bare.strip()
 
 
 def _problems(answer: dict[str, Any]) -> str:

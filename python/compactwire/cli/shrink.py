@@ -1,0 +1,153 @@
+"""The commands ``compactwire shrink`` and ``expand``: the text with the fewest tokens, and back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import compactwire as cw
+
+from .. import _expanded
+from ._rows import BOM, KINDS, as_json, judge_of
+from ._shell import (
+    DEFAULT,
+    add_command,
+    add_inputs,
+    add_output,
+    each_file,
+    json_line,
+    naming,
+    read,
+    source_name,
+    utf8,
+    write,
+)
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from ._shell import Commands
+
+_TEXT = "text"
+_FORMATS = ("json", "gcf")
+_MEMBERS = ("format", "tokens_before", "tokens_after", "exact", "reason", "text")
+
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    _add_shrink(commands)
+    _add_expand(commands)
+
+
+def _add_shrink(commands: Commands) -> None:
+    about = "write data as the text with the fewest tokens, for a language model"
+    example = "curl -s https://api.example.com/orders | compactwire shrink"
+    parser = add_command(commands, "shrink", _run_shrink, about, example)
+    add_inputs(parser, "JSON, JSON Lines or CSV; other text is printed as it is")
+    parser.add_argument(
+        "--input",
+        choices=("auto", _TEXT, "jsonl", "csv", "tsv"),
+        default="auto",
+        help="the format of the input: auto goes by the suffix .jsonl, .ndjson, .csv or .tsv, "
+        f"and is text otherwise, which may be JSON ({DEFAULT})",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        default="estimate",
+        metavar="NAME",
+        help=f"an encoding of bpe-openai, such as o200k_base ({DEFAULT})",
+    )
+    parser.add_argument(
+        "--no-extensions",
+        action="store_true",
+        help="write no list columns and matrices, which other readers of GCF do not know",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print a JSON object: the text, its format, and the tokens before and after",
+    )
+    add_output(parser)
+
+
+def _add_expand(commands: Commands) -> None:
+    about = "convert what `compactwire shrink` wrote to JSON"
+    example = "compactwire shrink orders.json | compactwire expand"
+    parser = add_command(commands, "expand", each_file(_run_expand, ".json"), about, example)
+    add_inputs(parser, "GCF or JSON")
+    add_output(parser)
+
+
+def _run_shrink(args: argparse.Namespace) -> int:
+    try:
+        # An error of the tokenizer is one of the option, not of each file.
+        cw.shrink("", tokenizer=args.tokenizer)
+    except ImportError as error:
+        raise ValueError(str(error)) from error
+    return each_file(_shrink, ".json" if args.json else ".txt")(args)
+
+
+def _shrink(args: argparse.Namespace) -> int:
+    with naming(args.file):
+        shrunk = _shrunk(args)
+    if args.json:
+        return write(json_line(_as_json(shrunk)), args.output)
+    text = shrunk.text
+    if args.output == "-" and len(args.files) > 1 and not text.endswith("\n"):
+        text += "\n"  # The text of the next file begins on a line of its own.
+    return write(text, args.output)
+
+
+def _shrunk(args: argparse.Namespace) -> cw.Shrunk:
+    name, kind = source_name(args.file), args.input
+    if kind == "auto":
+        kind = KINDS.get(PurePath(args.file).suffix.lower(), _TEXT)
+    data = read(args.file, args.max_input, judge_of(kind, args.file))
+    content = data.removeprefix(BOM)
+    if kind == _TEXT:
+        shrunk = _call(utf8(content, name), args)
+    else:
+        shrunk = _of_rows(
+            _call(utf8(content, name), args, formats=()),
+            _call(as_json(content, kind, name).decode(), args),
+        )
+    if shrunk.format == "text":
+        # With its byte order mark, if it has one.
+        return shrunk.__replace__(text=utf8(data, name))
+    return shrunk
+
+
+def _call(text: str, args: argparse.Namespace, formats: Sequence[Any] = _FORMATS) -> cw.Shrunk:
+    return cw.shrink(
+        text,
+        formats=formats,
+        tokenizer=args.tokenizer,
+        extensions=not args.no_extensions,
+        max_size=sys.maxsize,  # --max-input is the limit.
+    )
+
+
+def _of_rows(lines: cw.Shrunk, array: cw.Shrunk) -> cw.Shrunk:
+    """The rows as GCF if that has fewer tokens than their lines, otherwise the lines."""
+    if array.format == "gcf" and array.tokens_after < lines.tokens_before:
+        return array.__replace__(tokens_before=lines.tokens_before)
+    return lines
+
+
+def _as_json(shrunk: cw.Shrunk) -> dict[str, object]:
+    return {name: getattr(shrunk, name) for name in _MEMBERS}
+
+
+def _first(path: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes begin GCF or JSON."""
+    is_json = judge_of("jsonl", path)
+    return lambda first: None if first.removeprefix(BOM).startswith(b"GCF ") else is_json(first)
+
+
+def _run_expand(args: argparse.Namespace) -> int:
+    with naming(args.file):
+        data = read(args.file, args.max_input, _first(args.file))
+        text = utf8(data.removeprefix(BOM), source_name(args.file))
+        return write(_expanded.as_json(text) + "\n", args.output)

@@ -1,0 +1,135 @@
+"""The commands ``compactwire shrink`` and ``expand``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import compactwire as cw
+from compactwire.cli import main
+
+Captured = pytest.CaptureFixture[str]
+
+ROWS = [{"id": i, "state": "open", "title": f"Task {i}"} for i in range(100, 140)]
+SMALL = cw.shrink(ROWS).text
+MARK = "\ufeff"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Runner:
+    return Runner(tmp_path, monkeypatch, capsys)
+
+
+class Runner:
+    """Runs a command on a file of the given content, or with it as standard input."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, captured: Captured) -> None:
+        self.folder, self.patch, self.captured = folder, patch, captured
+
+    def __call__(self, command: str, content: str, name: str = "-") -> str:
+        data = content.encode()
+        if name == "-":
+            self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        else:
+            (self.folder / name).write_bytes(data)
+            self.patch.chdir(self.folder)
+        assert main([*command.split(), name]) == 0
+        out, error = self.captured.readouterr()
+        assert error == ""
+        return out
+
+
+@pytest.mark.parametrize("name", ["-", "rows.json"])
+def test_json_becomes_the_text_with_the_fewest_tokens_and_comes_back(
+    name: str, run: Runner
+) -> None:
+    assert run("shrink", json.dumps(ROWS, indent=2), name) == SMALL
+    assert run("expand", SMALL, name) == json.dumps(ROWS, separators=(",", ":")) + "\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "prose\r\n", MARK + "prose", MARK + "[1]", '{"a":1.10}', "3\n", "[1", "\u00e4"]
+)
+def test_text_that_cannot_be_made_shorter_is_printed_as_it_is(text: str, run: Runner) -> None:
+    assert run("shrink", text) == text
+
+
+def test_numbers_and_strings_keep_their_spelling(run: Runner) -> None:
+    text = '{"a": 0.10000000000000000555,\n "b": [1.10, "\\u00e9"]}\n'
+    compact = '{"a":0.10000000000000000555,"b":[1.10,"\\u00e9"]}'
+    assert run("shrink", text) == compact
+    assert run("expand", compact) == run("expand", text) == compact + "\n"
+
+
+def test_rows_of_lines_and_cells_become_gcf(run: Runner) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in ROWS)
+    assert run("shrink", lines, "rows.jsonl") == run("shrink --input jsonl", lines) == SMALL
+    cells = "id;state\n" + "".join(f"{i};open\n" for i in range(30))
+    expected = [{"id": str(i), "state": "open"} for i in range(30)]
+    assert cw.expand(run("shrink", cells, "rows.csv")) == expected
+    assert run("shrink --input text", lines, "rows.jsonl") == lines
+
+
+@pytest.mark.parametrize("mark", ["", MARK])
+@pytest.mark.parametrize(
+    ("name", "rows"), [("a.jsonl", '{"a": 1}\n'), ("a.csv", "a,b\n1,2\n3,4\n"), ("a.csv", "")]
+)
+def test_rows_never_need_more_tokens_than_their_lines(
+    mark: str, name: str, rows: str, run: Runner
+) -> None:
+    assert run("shrink", mark + rows, name) == mark + rows
+
+
+def test_json_has_the_text_and_its_tokens(run: Runner) -> None:
+    found = json.loads(run("shrink --json", json.dumps(ROWS)))
+    shrunk = cw.shrink(json.dumps(ROWS))
+    assert found == {name: getattr(shrunk, name) for name in found}
+    assert list(found) == ["format", "tokens_before", "tokens_after", "exact", "reason", "text"]
+    assert json.loads(run("shrink --json", "prose"))["reason"] == "not-json"
+
+
+def test_options_of_shrink_are_options_of_the_command(run: Runner) -> None:
+    rows = [{"id": i, "tags": ["bug", f"area-{i % 4}"]} for i in range(100, 120)]
+    text = json.dumps(rows, separators=(",", ":"))
+    assert run("shrink", text) == cw.shrink(rows).text != text
+    assert run("shrink --no-extensions", text) == text
+    pytest.importorskip("bpe_openai", reason="NOT RUN: bpe-openai is not installed")
+    found = json.loads(run("shrink --tokenizer o200k_base --json", text))
+    assert (found["exact"], found["text"]) == (True, cw.shrink(rows, tokenizer="o200k_base").text)
+
+
+def test_an_unknown_tokenizer_is_one_error_for_all_files(capsys: Captured) -> None:
+    pytest.importorskip("bpe_openai", reason="NOT RUN: bpe-openai is not installed")
+    assert main(["shrink", "--tokenizer", "nope", "a", "b"]) == 1
+    assert capsys.readouterr().err.startswith("compactwire: error: unknown tokenizer 'nope'")
+
+
+def test_several_texts_begin_on_lines_of_their_own(tmp_path: Path, capsys: Captured) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f'{{"{name}": 1}}', encoding="utf-8")
+    assert main(["shrink", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert capsys.readouterr().out == '{"a":1}\n{"b":1}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prose", 'neither GCF nor JSON: invalid_json: expected a JSON value, found "prose"'),
+        ('{"a":1,\n"b":}', "(line 2, column 5)"),
+        ("GCF profile=generic\n## [2]{id}\n1\n", "count_mismatch"),
+        ('{"a":1,"a":2}', "duplicate_key"),
+    ],
+)
+def test_an_error_of_expand_names_the_file_and_the_place(
+    text: str, message: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode())
+    assert main(["expand", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"compactwire: error: {path}: ")
+    assert message in error
