@@ -186,6 +186,16 @@ def test_an_unwritable_value_is_named_by_its_path(name: str) -> None:
     assert error.path in str(error)
 
 
+@pytest.mark.parametrize("text", ["[1]", ' {"a": 1}'])
+def test_json_is_told_from_other_text_that_is_not_gcf(text: str) -> None:
+    message = "expected GCF as the first word; this begins like JSON: expand reads both"
+    for read in (gcf.loads, gcf.to_json, lambda data: list(gcf.iter_rows(io.StringIO(data)))):
+        error = failure(read, text)
+        assert error.code == "missing_header"
+        assert message in str(error)
+    assert "JSON" not in str(failure(gcf.loads, "prose"))
+
+
 BAD_TEXTS: dict[str, tuple[str | bytes, str, int, int]] = {
     "nothing": ("", "missing_header", 1, 1),
     "byte order mark": ("\ufeffGCF profile=generic\n", "missing_header", 1, 1),

@@ -32,7 +32,7 @@ impl<'t> Header<'t> {
         let start = line.as_ptr() as usize - lines.text().as_ptr() as usize;
         let mut words = words(line);
         if words.next().is_none_or(|(_, word)| word != "GCF") || !line.starts_with("GCF") {
-            return fault(Code::MissingHeader, start, "expected GCF as the first word");
+            return fault(Code::MissingHeader, start, missing_header(line));
         }
         let fields = pairs(words, start)?;
         let profile = match fields.first() {
@@ -61,6 +61,15 @@ impl<'t> Header<'t> {
     pub(crate) fn get(&self, name: &str) -> Option<&'t str> {
         self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value)
     }
+}
+
+/// The message for a text whose first line is not a header.
+fn missing_header(line: &str) -> &'static str {
+    // Programs that read what `shrink` wrote meet JSON, which it leaves where GCF saves nothing.
+    if line.trim_start().starts_with(['{', '[']) {
+        return "expected GCF as the first word; this begins like JSON: expand reads both";
+    }
+    "expected GCF as the first word"
 }
 
 /// The offset, name and value of a pair.
