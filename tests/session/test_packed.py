@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 import compactwire as cw
+from benches import conversations, stream
 from tests.strategies.sessions import HELPFUL, SEARCH, SEARCH_JSON, pair
 
 
@@ -111,3 +112,12 @@ def test_pack_is_a_bool_or_bytes() -> None:
     assert raised.value.option == "pack"
     with pytest.raises(TypeError, match="pack must be a bool or 'bytes', not float"):
         cw.Session().encode_request(pack=1.5)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", conversations.NAMES)
+def test_requests_are_smaller_than_one_zstd_stream_over_them(name: str) -> None:
+    conversation = conversations.load(name)
+    ours = stream.session_bytes(conversation)
+    assert ours < stream.stream_bytes(conversation, 3)
+    if zstandard.ZSTD_VERSION == (1, 5, 7):  # At level 19 another version may differ by a byte.
+        assert ours < stream.stream_bytes(conversation, 19)
