@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compactwire as cw
-from compactwire import claims
+from compactwire import claims, errors
 from tests.reference.base85 import decode_base85, encode_base85
 from tests.scaling import harness
 from tests.strategies.packing import base64_text
@@ -204,6 +204,20 @@ def test_a_call_is_a_value() -> None:
             assert (name, arguments, context) == ("x", {"b": 1, "a": [2]}, "c")
     with pytest.raises(AttributeError):
         call.name = "y"  # type: ignore[misc]
+
+
+def test_a_call_whose_arguments_have_no_json_is_equal_to_itself_only() -> None:
+    call, other = cw.ToolCall("x", {"a": 1}), cw.ToolCall("x", {"a": 1})
+    call.arguments["b"] = {2}
+    assert copy.copy(call) == call
+    assert call != other
+    assert other != call
+    assert call != copy.deepcopy(call)
+    assert call not in [other]
+    with pytest.raises(errors.UnsupportedValue, match=r"^arguments\.b: "):
+        hash(call)
+    del call.arguments["b"]
+    assert call == other
 
 
 def nested_objects(count: int) -> bytes:

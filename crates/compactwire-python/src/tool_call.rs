@@ -3,7 +3,7 @@
 use super::args::{self, Input, sizes, utf8, words_if_any};
 use super::detached;
 use super::dictionary::Dictionary;
-use super::errors::{Result, invalid_format};
+use super::errors::{Result, classes, invalid_format};
 use super::message::{DEFAULT_MAX_SIZE, encode_options, open};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::request::canonical;
@@ -17,13 +17,15 @@ use pyo3::IntoPyObjectExt;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyTuple};
 use std::borrow::Cow;
 
 /// A call of a tool by a model.
 ///
 /// Immutable unless its arguments are mutated. Two calls are equal if name, context and the JSON of
-/// the arguments are equal: the order of an object's members does not matter, and 1 is not 1.0.
+/// the arguments are equal: the order of an object's members does not matter, and 1 is not 1.0. A
+/// call whose arguments were mutated so that they have no JSON is equal to itself only, and has no
+/// hash.
 ///
 /// Parameters
 /// ----------
@@ -108,8 +110,15 @@ impl ToolCall {
         record::called(slf, parts)
     }
 
-    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.key(py)? == other.key(py)?)
+    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.key(py).and_then(|key| Ok(key == other.key(py)?)) {
+            Ok(equal) => Ok(PyBool::new(py, equal).to_owned().into_any().unbind()),
+            // Python then compares by identity.
+            Err(error) if error.is_instance_of::<classes::UnsupportedValue>(py) => {
+                Ok(py.NotImplemented())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {

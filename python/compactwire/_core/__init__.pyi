@@ -1259,7 +1259,9 @@ class ToolCall(_Record):
     """A call of a tool by a model.
 
     Immutable unless its arguments are mutated. Two calls are equal if name, context and the JSON of
-    the arguments are equal: the order of an object's members does not matter, and 1 is not 1.0.
+    the arguments are equal: the order of an object's members does not matter, and 1 is not 1.0. A
+    call whose arguments were mutated so that they have no JSON is equal to itself only, and has no
+    hash.
 
     Parameters
     ----------
