@@ -19,7 +19,7 @@ from ._cad_bounds import (
     without_specks,
     xyz,
 )
-from ._texts import check_path, check_type, real, shown
+from ._texts import check_type, real, shown
 from .errors import CompactWireError, OptionError
 
 TYPE_CHECKING = False
@@ -52,10 +52,10 @@ class Preview:
         return self.data.decode() if self.kind == "svg" else None
 
     def save(self, path: Any) -> None:
-        """Write the image to a file."""
-        check_path(path)
-        with open(path, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
-            file.write(self.data)
+        """Write the image to a file; an existing file is replaced once the new one is complete."""
+        from ._files import write_file  # It imports pathlib, which is slow.
+
+        write_file(self.data, path)
 
 
 def preview(

@@ -72,7 +72,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {"cad", "claims", "errors", "gcf", "wire"},
     "_chat": {"_core", "_texts"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
-    "_cad_preview": {"_cad_bounds", "_core", "_texts", "errors"},
+    "_cad_preview": {"_cad_bounds", "_core", "_files", "_texts", "errors"},
     "_cad_bounds": {"errors"},
     "_cad_tool": {"_core", "_texts", "errors"},
     "arrow": {"_core.arrow"},
@@ -80,6 +80,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "gcf": {"_bridge", "_core.gcf", "_core.graph", "errors"},
     "wire": {"_codecs", "_core.graph", "_core.wire", "errors"},
     "_csv": set(),
+    "_files": {"_texts"},
     "_frames": {"_types", "errors"},
     "_texts": {"errors"},
     "savings": {"_texts"},
@@ -218,7 +219,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {
         f"cli.{name}"
         for name in (
-            *("_output", "_rows", "_shell", "analyze"),
+            *("_rows", "_shell", "analyze"),
             *("cad", "claims", "completion", "conformance", "gcf", "mcp"),
             *("messages", "shrink", "stats", "verify"),
         )
@@ -240,10 +241,9 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measured"},
     "cli.completion": {"cli._shell"},
     "cli.conformance": {"", "cli._shell", "conformance"},
-    "cli._output": set(),
     "cli._processes": set(),
     "cli._rows": {"", "_csv", "cli._shell"},
-    "cli._shell": {"_texts", "errors", "analysis.tokens", "cli._output"},
+    "cli._shell": {"_files", "_texts", "errors", "analysis.tokens"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.mcp": {"_tools", "cli._shell", "mcp"}
     | {f"mcp.{name}" for name in ("_ledger", "_names", "_project", "_relay", "_roots", "_serve")}

@@ -1,9 +1,10 @@
 //! `compactwire.Dictionary`.
 
 use super::args::{self, Input, each, read_file, sizes, wrong_type};
-use super::errors::{Result, os_error};
+use super::errors::Result;
 use super::record::{Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
+use crate::files::write_file;
 use crate::interrupt::attached;
 use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
@@ -142,7 +143,7 @@ impl Dictionary {
     /// Parameters
     /// ----------
     /// path : str or path-like
-    ///     The file; an existing file is replaced.
+    ///     The file; an existing file is replaced once the new one is complete.
     ///
     /// Raises
     /// ------
@@ -154,8 +155,7 @@ impl Dictionary {
         py: Python<'_>,
         #[pyo3(from_py_with = args::path)] path: PathBuf,
     ) -> PyResult<()> {
-        let file = self.core.to_bytes();
-        py.detach(|| std::fs::write(&path, file)).map_err(|error| os_error(&error, path))
+        write_file(py, path, &self.core.to_bytes())
     }
 
     /// Return the bytes of the dictionary file.

@@ -24,6 +24,7 @@ mod claims;
 mod delta;
 mod dictionary;
 mod errors;
+mod files;
 mod gcf;
 mod graph;
 mod inspect;

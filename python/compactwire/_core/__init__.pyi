@@ -466,7 +466,7 @@ class Dictionary(_Frozen):
         Parameters
         ----------
         path : str or path-like
-            The file; an existing file is replaced.
+            The file; an existing file is replaced once the new one is complete.
 
         Raises
         ------

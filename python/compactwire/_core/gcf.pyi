@@ -267,8 +267,8 @@ def dump(
     obj : dict, list, tuple, str, int, float, bool or None
         The value.
     file : path-like, or a file open for writing
-        A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
-        of any other object a str.
+        A file at a path is written as UTF-8; an existing one is replaced once the new one is
+        complete. The `write` method of a binary file gets bytes, that of any other object a str.
     default, types, flatten, constant_columns, group_values, list_columns, matrices,
     max_depth
         As in `dumps`.

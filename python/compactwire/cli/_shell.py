@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
+from .._files import write_file
 from .._texts import one_line as one_line
 from ..errors import CompactWireError
-from ._output import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -166,7 +166,7 @@ def write_bytes(data: bytes, path: str) -> int:
         stdout().buffer.write(data)
         stdout().buffer.flush()
     else:
-        write_file(data, Path(path))
+        write_file(data, path)
     return OK
 
 

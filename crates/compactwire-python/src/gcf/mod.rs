@@ -8,7 +8,8 @@ mod tree;
 use super::args::{self, Input, depth, path_of, read_file, sizes};
 use super::{arrow, detached};
 use crate::bytes_memory::BytesMemory;
-use crate::errors::{Result, os_error};
+use crate::errors::Result;
+use crate::files::write_file;
 use crate::interrupt::{attached, undone};
 use crate::make::{make_bytes, make_str, memory_error};
 use crate::named;
@@ -440,8 +441,8 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
 /// obj : dict, list, tuple, str, int, float, bool or None
 ///     The value.
 /// file : path-like, or a file open for writing
-///     A file at a path is written as UTF-8. The `write` method of a binary file gets bytes, that
-///     of any other object a str.
+///     A file at a path is written as UTF-8; an existing one is replaced once the new one is
+///     complete. The `write` method of a binary file gets bytes, that of any other object a str.
 /// default, types, flatten, constant_columns, group_values, list_columns, matrices,
 /// max_depth
 ///     As in `dumps`.
@@ -484,8 +485,7 @@ pub(super) fn dump(
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
     if !file.hasattr(intern!(file.py(), "write"))? {
-        let path = path_of(file, "file")?;
-        return py.detach(|| std::fs::write(&path, text)).map_err(|error| os_error(&error, path));
+        return write_file(py, path_of(file, "file")?, text.as_bytes());
     }
     write_to(file, &text)
 }

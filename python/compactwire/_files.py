@@ -1,4 +1,4 @@
-"""Output files: the new content is complete, or the old one is kept."""
+"""Files at a path: the new content is complete, or the old one is kept."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from ._texts import check_path
+
 # How many links in a row are followed, as Linux does.
 _MAX_LINKS = 40
 
@@ -14,15 +16,17 @@ _MAX_LINKS = 40
 _DESCRIPTORS = ("/proc/", "/dev/fd/")
 
 
-def write_file(data: bytes, path: Path) -> None:
+def write_file(data: bytes, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
     """Write a file. An existing one is replaced once its new content is complete."""
+    check_path(path)
+    name = os.fsdecode(path)
     try:
-        if not _replace(data, path):
-            path.write_bytes(data)
+        if not _replace(data, Path(name)):
+            Path(name).write_bytes(data)
     except OSError as error:
         # The error of a write names no file; other errors name the temporary file, which the user
         # does not know.
-        error.filename, error.filename2 = str(path), None
+        error.filename, error.filename2 = name, None
         raise
 
 
