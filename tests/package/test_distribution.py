@@ -98,6 +98,24 @@ def test_the_policy_for_dependencies_is_for_the_platforms_with_wheels() -> None:
     assert sorted(policy["graph"]["targets"]) == sorted(listed)
 
 
+def test_every_step_of_the_checks_is_run_by_a_workflow() -> None:
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    if not workflows:
+        pytest.skip("NOT RUN: a source distribution has no workflows")
+    texts = [path.read_text(encoding="utf-8") for path in workflows]
+    run = {
+        step
+        for text in texts
+        for steps in re.findall(r"\.ci/run( [a-z ]+)", text)
+        for step in steps.split()
+    }
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    listed = re.search(r"^EXTRA=\((.*)\)$", script, re.MULTILINE)
+    assert listed
+    # Spark and Ray are larger than all other dependencies, and Spark needs Java.
+    assert set(listed[1].split()) - run == {"engines"}
+
+
 def test_fuzz_targets_are_built_with_the_versions_of_the_product() -> None:
     product, fuzz = locked("Cargo.lock"), locked("fuzz/Cargo.lock")
     own = {"arbitrary", "compactwire-fuzz", "libfuzzer-sys"}
