@@ -1,4 +1,4 @@
-//! Reads the content of artifacts and checks it against the manifest.
+//! Reads the content of artifacts and checks it against the manifest. Compression Claims section 5.3.
 //!
 //! Invariant: a file is read once; its hash, the check of its text and its length come from the
 //! same bytes.

@@ -1,4 +1,4 @@
-//! Verifies signatures.
+//! Verifies signatures. Compression Claims sections 3.3 and 5.5.
 //!
 //! Invariant: strict verification (`verify_strict` of ed25519-dalek). Keys and points of small
 //! order, keys that are not encoded canonically, and scalars beyond the group's order are refused,

@@ -1,4 +1,4 @@
-//! The manifest of a bundle, `bundle.json`.
+//! The manifest of a bundle, `bundle.json`. Compression Claims sections 3.2, 5.3 and 7.2.
 //!
 //! A manifest is parsed, validated against its schema and for its order, and reduced to the facts
 //! that later checks need. Declared values are kept apart from computed ones: `bundle_id` is

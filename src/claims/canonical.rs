@@ -1,4 +1,4 @@
-//! Canonical JSON, and hashes of it.
+//! Canonical JSON, and hashes of it. Compression Claims sections 3.1 and 7.4.
 //!
 //! Invariant: equal values have the same canonical text, and hashes cover that text, not the bytes
 //! of a file, so that white space and member order do not affect them.

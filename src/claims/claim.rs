@@ -1,4 +1,7 @@
-//! The facts of a claim, and its hash.
+//! The facts of a claim, and its hash. Compression Claims sections 2.2 and 5.8.
+//!
+//! A claim is parsed and validated against its schema. Its numbers are only what it declares: `metrics`
+//! computes them from the artifacts and compares.
 
 use super::canonical::{Change, Hash, changed};
 use super::error::Failure;

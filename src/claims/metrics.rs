@@ -1,4 +1,5 @@
-//! Computes the metrics from the artifacts and compares them with the claim.
+//! Computes the metrics from the artifacts and compares them with the claim. Compression Claims sections
+//! 2.1, 5.7, 5.8 and 7.1.
 //!
 //! Invariant: metrics are computed only from artifacts whose bytes were verified.
 

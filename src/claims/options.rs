@@ -1,4 +1,5 @@
-//! Inputs, options and limits of a verification.
+//! Inputs, options and limits of a verification. Compression Claims section 3.7 defines the options that
+//! require a check; the limits bound what a verification reads.
 
 use crate::json;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Trust policies: which signers are accepted.
+//! Trust policies: which signers are accepted. Compression Claims section 3.4.
 //!
 //! Invariant: an entry is looked up by the validator's id if there is one, and the signature's key must
 //! equal the entry's key, because a signature does not prove an id.

@@ -1,4 +1,4 @@
-//! Receipts, their chain and their attestations.
+//! Receipts, their chain and their attestations. Compression Claims sections 3.5, 5.4, 5.5 and 7.3.
 //!
 //! Each receipt is read once: parsed, validated, hashed, and its signatures verified. Receipts are
 //! read in parallel, and only a few facts of each are kept, so that memory does not grow with their

@@ -1,4 +1,4 @@
-//! The bytes of a receipt that are hashed and signed.
+//! The bytes of a receipt that are hashed and signed. Compression Claims section 3.3.
 //!
 //! These byte strings differ from each other only in the members `attestation` and `receipt_hash`. The
 //! canonical text is therefore written once, and the byte strings are assembled from its parts: a

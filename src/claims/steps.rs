@@ -1,4 +1,5 @@
 //! The checks of a verification. Each reads or compares something and stores its result for later checks.
+//! Compression Claims section 5.
 //!
 //! There is a function for each line of [`CHECKS`](super::verify::CHECKS) that needs more than one
 //! call.

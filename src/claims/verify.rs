@@ -1,4 +1,4 @@
-//! The verification: 44 checks in a fixed order.
+//! The verification: 44 checks in a fixed order. Compression Claims sections 5 and 8.
 //!
 //! [`CHECKS`] is the complete verification: the checks run from top to bottom, and the first
 //! failure ends it. Invariant: a report is `ok` only if every check that applies has passed. A

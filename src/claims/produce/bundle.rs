@@ -1,4 +1,6 @@
-//! Producing bundles: the artifact files and the manifest that lists them.
+//! Produces bundles: the artifact files, and the manifest that lists them. Compression Claims section 3.2.
+//!
+//! Invariant: the folder has a complete bundle or, after an error, none of its files.
 
 use super::{Result, check_manifest, output, set};
 use crate::claims::bundle::{BUNDLE, bundle_id, root_hash};

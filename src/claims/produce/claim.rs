@@ -1,4 +1,4 @@
-//! Producing claims and trust policies.
+//! Produces claims and trust policies. Compression Claims sections 2 and 3.4.
 
 use super::{Result, check, check_manifest, refused, set};
 use crate::claims::artifacts;

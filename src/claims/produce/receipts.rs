@@ -1,4 +1,4 @@
-//! Producing receipts: creating, signing, chaining and writing them.
+//! Produces receipts: creates, signs, chains and writes them. Compression Claims sections 3.3, 3.5 and 3.6.
 
 use super::{Result, check, check_manifest, output, refused, set};
 use crate::claims::attestation::{Keys, verify_receipt};
