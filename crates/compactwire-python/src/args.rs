@@ -1,4 +1,8 @@
-//! Converts arguments from Python to the values that the core accepts.
+//! Converts arguments from Python to the values that the core accepts: texts and bytes, files and paths,
+//! numbers, and the words of options.
+//!
+//! Invariant: an argument of a wrong type is a `TypeError`, and a value that the core does not accept is one
+//! of the package's errors. Both name the argument.
 
 use super::errors::{
     self, Error, invalid_field, invalid_format, invalid_option, os_error, unsupported,

@@ -1,4 +1,7 @@
-//! `encode_delta`, `apply_delta`, `DeltaStream`.
+//! Streaming deltas: `encode_delta`, `apply_delta`, and `DeltaStream`, which remembers the text of one side.
+//! Compact Protocol v2 "Streaming Delta Protocol".
+//!
+//! Invariant: a call that raises leaves the text of a `DeltaStream` unchanged.
 
 use super::args::{self, sizes, utf8};
 use super::errors::{Result, invalid_format};

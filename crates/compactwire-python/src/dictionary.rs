@@ -1,4 +1,4 @@
-//! `compactwire.Dictionary`.
+//! `compactwire.Dictionary`: a trained zstd dictionary and its file. Compact Protocol v4 sections 1 and 2.
 
 use super::args::{self, Input, each, read_file, sizes, wrong_type};
 use super::errors::Result;

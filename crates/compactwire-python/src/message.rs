@@ -1,4 +1,5 @@
-//! `encode`, `encode_bytes`, `decode`, `detect`, `encode_base85`, `decode_base85`.
+//! Responses as messages: `encode`, `encode_bytes`, `decode` and `detect`; and `encode_base85` and
+//! `decode_base85`. Compact Protocol v2 part 1 and v4.
 
 use super::args::{self, Input, sizes};
 use super::detached;

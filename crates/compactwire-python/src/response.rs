@@ -1,4 +1,6 @@
-//! `compactwire.Response`: the core's type, with Python strings.
+//! `compactwire.Response`: what a message contains. Compact Protocol v2 part 1, v4 sections 3 and 4.
+//!
+//! It has the fields of the core's type, but owns Python strings, so that a decoded text is copied once.
 
 use super::args::{Passed, boolean, class_name, int64, natural, text, utf8, words_if_any};
 use super::errors::{invalid_field, invalid_format};

@@ -1,4 +1,7 @@
-//! `compactwire.Session`: the core's session, protected by a lock.
+//! `compactwire.Session`: the state of one side of a connection. Compact Protocol v2 part 2.
+//!
+//! Invariant: a call changes the session completely or not at all, also if Ctrl-C ends it. A lock protects
+//! the core's session; no Python code runs while it is held.
 
 use super::args::{self, Input, class_name, each, natural, sizes, utf8};
 use super::errors::{Error, Result, invalid_option};

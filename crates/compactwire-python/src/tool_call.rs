@@ -1,4 +1,5 @@
-//! `ToolCall`, `encode_tool_call`, `encode_tool_call_bytes`, `decode_tool_call`.
+//! Tool calls: `ToolCall`, `encode_tool_call`, `encode_tool_call_bytes` and `decode_tool_call`. Compact
+//! Protocol v4 section 11.
 
 use super::args::{self, Input, sizes, utf8, words_if_any};
 use super::detached;

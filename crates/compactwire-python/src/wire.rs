@@ -1,4 +1,5 @@
-//! GCB and JSON: `wire.GcbCodec`, `wire.JsonCodec` call these.
+//! Graph payloads as GCB and as JSON: the functions that `wire.GcbCodec` and `wire.JsonCodec` call. Wire
+//! codecs, "Built-In Codecs" and "Binary Wire Layout".
 
 use super::args::{self, Input, each, sizes};
 use super::errors::{Result, invalid_option};

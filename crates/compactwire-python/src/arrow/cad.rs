@@ -1,4 +1,4 @@
-//! Columns of CAD documents.
+//! `compactwire.arrow`: columns of CAD documents, one in each row, between JSON, compact text and bytes.
 
 use super::column::Column;
 use super::{call, row_options};

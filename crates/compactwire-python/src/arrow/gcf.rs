@@ -1,4 +1,4 @@
-//! Columns of GCF texts.
+//! `compactwire.arrow`: columns of GCF texts from and to JSON, and one GCF text as a column.
 
 use super::column::Column;
 use super::import::field;

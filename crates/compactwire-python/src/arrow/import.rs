@@ -1,4 +1,8 @@
-//! Reads columns from objects of any library that speaks Arrow.
+//! Reads columns from the objects of any library that implements the Arrow PyCapsule interface: pyarrow,
+//! Polars, pandas and others.
+//!
+//! Invariant: a value is read as it is. pandas would convert some columns of Python objects for Arrow; they
+//! are written as the other functions of this package write them, or are an error that names the column.
 
 use super::column::{ARRAY, Column, SCHEMA, STREAM};
 use crate::args::{class_name, utf8_if_whole};

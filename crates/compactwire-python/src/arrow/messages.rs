@@ -1,4 +1,4 @@
-//! Columns of messages.
+//! `compactwire.arrow`: columns of messages of the Compact Protocol, v2 and v4.
 
 use super::column::Column;
 use super::{call, row_options};

@@ -1,4 +1,8 @@
-//! `compactwire.cad`: documents as dicts, text and bytes.
+//! `compactwire.cad`: vcad documents as dicts, JSON text, compact text and bytes. CAD IR "Format
+//! Specification" and "Error Handling".
+//!
+//! Every reader returns a document of the core, and every writer takes one: a function here reads its
+//! argument, writes the result, and reports repairs as warnings. `stream` reads a text node by node.
 
 mod stream;
 

@@ -1,4 +1,7 @@
-//! `iter_compact`.
+//! `cad.iter_compact`: reads a compact text of any size node by node. CAD IR "Format Specification".
+//!
+//! Invariant: no lock is held while the source of the text runs, which is Python code. A call from another
+//! thread or from the source itself raises `ValueError`, as with a generator.
 
 use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};

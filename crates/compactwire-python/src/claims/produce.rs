@@ -1,4 +1,5 @@
-//! Producing bundles, receipts, claims and trust policies: `compactwire.claims`.
+//! `compactwire.claims`: makes bundles, receipts, claims and trust policies. Compression Claims sections 2
+//! and 3.
 
 use super::arguments::{collect, entries, iterate, optional_text, path, text};
 use super::key::with_key;

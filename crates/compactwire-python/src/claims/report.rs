@@ -1,4 +1,5 @@
-//! `compactwire.ClaimReport`, `Check` and `Problem`.
+//! `compactwire.ClaimReport`, `Check` and `Problem`: the result of `verify_claim`. Compression Claims
+//! sections 5 and 6.
 
 use crate::args;
 use crate::errors::Result;

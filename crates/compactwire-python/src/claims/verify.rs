@@ -1,4 +1,4 @@
-//! `compactwire.verify_claim`.
+//! `compactwire.verify_claim`: verifies a claim from its files. Compression Claims section 5.
 
 use super::arguments;
 use super::report::ClaimReport;

@@ -1,4 +1,7 @@
-//! Keyed sets, deltas between them, and the classes that choose which to send.
+//! Keyed sets, the deltas between them, and `KeyedSnapshots` and `KeyedProducer`, which choose the text to
+//! send. GCF 3.6 section 10a.
+//!
+//! Sets and deltas are immutable. The two classes that choose have a lock.
 
 use crate::args::{self, Input, class_name, each, sizes, utf8_or, wrong_type};
 use crate::errors::{self, Result};

@@ -1,4 +1,8 @@
-//! `gcf.dumps`, `gcf.loads` and related functions.
+//! `compactwire.gcf`, generic profile: `dumps` and `loads`, their variants for bytes, files and groups of
+//! rows, and `from_json` and `to_json`, which make no Python objects. GCF 3.6 sections 2 to 8.
+//!
+//! `keyed` has sets of rows with a key, `rows` reads and `stream` writes row by row, `tree` takes values for
+//! the writer.
 
 pub(super) mod keyed;
 mod rows;

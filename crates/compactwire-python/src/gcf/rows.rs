@@ -1,4 +1,8 @@
-//! `gcf.iter_rows`: an iterator over the rows of a text.
+//! `gcf.iter_rows`: iterates over the rows of one container of a text that arrives in pieces. GCF 3.6
+//! sections 3 to 8.
+//!
+//! Invariant: no lock is held while Python code runs, and an error ends the iteration: it is raised again on
+//! each further call, so that the rows do not seem complete.
 
 use crate::args::{self, PathFile, class_name, depth, path_of, sizes, utf8_with_surrogates};
 use crate::errors::{self, Result};

@@ -1,4 +1,8 @@
-//! `gcf.StreamEncoder`: writes rows one by one.
+//! `gcf.StreamEncoder`: writes the rows of tables one by one, and their counts at the end.
+//! GCF 3.6 section 8.3.
+//!
+//! Invariant: pieces of the text reach the target in order, also from several threads. After an exception of
+//! the target the text is incomplete, and every call raises.
 
 use super::keyed::scalar_at;
 use crate::args::{self, Unused, each, names, wrong_type};

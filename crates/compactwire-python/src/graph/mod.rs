@@ -1,4 +1,8 @@
-//! `gcf.encode`, `gcf.decode` and related functions: graph payloads as text, deltas and streams.
+//! `compactwire.gcf`, graph profile: encodes, decodes, hashes and compares payloads.
+//! GCF 3.6 sections 9 to 11.
+//!
+//! `types` has the classes of payloads, `stream` writes a payload symbol by symbol, `arguments` converts
+//! arguments.
 
 pub(super) mod arguments;
 mod stream;
