@@ -1,4 +1,5 @@
-//! Excerpts of the input for error messages.
+//! Excerpts of the input for error messages: short, in one line, and without characters that a terminal would
+//! interpret.
 
 /// Maximum number of input characters in an error message.
 pub const EXCERPT_CHARS: usize = 40;

@@ -1,4 +1,6 @@
-//! The integers of an array, of any size.
+//! The integers of an array, whichever of the eight Arrow types they have.
+//!
+//! Invariant: null rows are not recognized here; the caller knows them.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;

@@ -1,4 +1,6 @@
-//! The indices of a dictionary-encoded array.
+//! The indices of a dictionary-encoded array: for each row, which of the values it has.
+//!
+//! Invariant: an index is that of an existing value, or the row counts as null.
 
 use super::integers::Integers;
 use arrow_array::cast::AsArray;

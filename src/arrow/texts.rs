@@ -1,4 +1,4 @@
-//! Reads a chunk of a column of texts, whatever its Arrow type.
+//! Reads the rows of a chunk of a column of texts or bytes, which has one of several Arrow types.
 
 use super::cells::Cells;
 use super::error::Error;

@@ -1,4 +1,4 @@
-//! The response type that every format reads and writes.
+//! The response type that every format reads and writes. Compact Protocol v2 sections 1 to 3, v4 section 3.
 
 use super::error::EncodeError;
 use super::format::{Format, Layout, Status, model_code};

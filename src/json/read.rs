@@ -1,4 +1,7 @@
-//! The strict reader: a state machine over bytes with an explicit stack.
+//! The strict reader: a state machine over bytes with an explicit stack, so that nesting takes no stack of
+//! the thread.
+//!
+//! Invariant: the first error ends the reading, with its offset in bytes.
 
 use super::keys::Keys;
 use crate::excerpt::excerpt;

@@ -1,4 +1,6 @@
-//! Errors of a session.
+//! Errors of a session: in the frames of a request, in a request to encode, and in a saved state.
+//!
+//! Invariant: an error leaves the session unchanged.
 
 use crate::compact;
 use crate::excerpt::excerpt;

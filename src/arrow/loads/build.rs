@@ -1,4 +1,8 @@
-//! Makes an array of a type from values.
+//! Makes an Arrow array of a given type from the values of a column.
+//!
+//! A value is stored exactly or is an error. Cells that the text does not spell out, such as the nulls of
+//! absent members, count against a limit, so that the size of the array stays proportional to that of the
+//! text.
 
 use super::{Misfit, dictionary, is_null, parse};
 use crate::excerpt::{excerpt, path_step};

@@ -1,4 +1,4 @@
-//! Finds the type of the values of a column.
+//! Finds the Arrow type of the values of a column, if the caller gives none.
 
 use super::Misfit;
 use crate::interrupt::polled;

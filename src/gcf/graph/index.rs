@@ -1,4 +1,7 @@
-//! The symbols of a payload by name.
+//! Finds the symbols of a payload by name, and rejects duplicates. Edges name the symbols that they connect.
+//!
+//! Invariant: two symbols may have the same name, but not the same name and kind. A kind and its abbreviation
+//! are the same kind.
 
 use super::check::invalid_value;
 use super::expansion::NameMemo;

@@ -1,4 +1,4 @@
-//! From units of one or two bytes to a text.
+//! Converts units of one or two bytes to a text in UTF-8.
 
 use super::Unit;
 use super::shuffle::{self, Blocks, joined, to_bytes};

@@ -1,4 +1,5 @@
-//! The instruction that moves bytes within a block by a table.
+//! Moves the bytes of a block to the places that a table names: one instruction (PSHUFB, TBL) where the
+//! processor has it, otherwise a loop.
 
 /// A loop over blocks.
 pub(super) trait Blocks {

@@ -1,4 +1,4 @@
-//! From a text to units.
+//! Converts a text in UTF-8 to units of one, two or four bytes.
 
 use super::Unit;
 use super::shuffle::{self, Blocks, joined, to_bytes};
