@@ -97,15 +97,7 @@ def relay_stdio(
     with signals(ends) as hurry:
         child = _Child(command, hurry)
         try:
-            to_server = threading.Thread(
-                target=_pump_host, args=(child, relay, max_message, ends), daemon=True
-            )
-            to_host = threading.Thread(
-                target=_pump_server, args=(child, relay, max_message, ends), daemon=True
-            )
-            to_server.start()
-            to_host.start()
-            threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
+            to_host = _start_threads(child, relay, max_message, ends)
             end = first(ends)
             if end.side == "host" and not end.too_long and child.close_input():
                 end = answered(ends, relay.is_busy, ANSWERS, warn) or end
@@ -126,6 +118,35 @@ def relay_stdio(
         end = End("server", too_long=True)
     if end.side == "host" and not end.too_long:
         return 0 if child.was_signalled else status
+    return _end_early(end, relay, max_message, warn, status=status, passed=passed)
+
+
+def _start_threads(
+    child: _Child,
+    relay: Relay | Passthrough,
+    max_message: int | None,
+    ends: queue.SimpleQueue[End],
+) -> threading.Thread:
+    """Start to relay in both directions; return the thread that writes to the host."""
+    arguments = (child, relay, max_message, ends)
+    to_server = threading.Thread(target=_pump_host, args=arguments, daemon=True)
+    to_host = threading.Thread(target=_pump_server, args=arguments, daemon=True)
+    to_server.start()
+    to_host.start()
+    threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
+    return to_host
+
+
+def _end_early(
+    end: End,
+    relay: Relay | Passthrough,
+    max_message: int | None,
+    warn: Callable[[str], object],
+    *,
+    status: int,
+    passed: bool,
+) -> int:
+    """Answer the open requests with errors, if the host still reads; return the exit code."""
     message = _why_ended(end, max_message, relay.awaited)
     # With `--off`, it is not known whether an answer is missing.
     late = end.side == "time" and relay.is_busy()
