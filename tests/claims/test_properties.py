@@ -36,8 +36,6 @@ from tests.strategies.claims import (
     make,
 )
 
-SIGNED = ["receipts", "bundle", "claim.json"]
-
 
 @pytest.fixture(scope="module")
 def true_claim(tmp_path_factory: pytest.TempPathFactory) -> Made:

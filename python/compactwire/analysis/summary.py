@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BITS = 7
-_EXACT = 1 << (_BITS + 1)
 _PPM = 1_000_000
 _MOST = (1 << 63) - 1
 _HALF = 32
