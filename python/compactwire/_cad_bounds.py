@@ -192,7 +192,7 @@ class Bounds:
         return self._box((0, 0, 0), [op["radius"]] * 3, triangles, convex=True)
 
     def do_empty(self, *_: Any) -> Boxes:
-        # Not free: every operand takes time, even an empty one.
+        # Every operand takes time, even an empty one.
         return self._box((0, 0, 0), (0, 0, 0), 1, convex=True)
 
     def do_step_import(self, *_: Any) -> Boxes:

@@ -69,7 +69,7 @@ class CompactToolResults(AgentMiddleware):
             return [self._shrunk(request, one) for one in result]
         if not isinstance(result, ToolMessage) or result.status == "error":
             return result
-        # No model sees it: it is the answer for the user.
+        # The result is the answer for the user: no model sees it.
         if getattr(request.tool, "return_direct", False):
             return result
         call = request.tool_call

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Not a fork, which would copy locks that threads of pyarrow may hold.
+# A fork would copy locks that threads of pyarrow may hold.
 _CONTEXT = get_context("spawn")
 
 
@@ -164,7 +164,7 @@ def _sigint_blocked() -> Iterator[None]:
 def _serve(pipe: Connection, work: Callable[[Item], object]) -> None:
     """Work on the items that come, until the parent ends."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # For Windows, where a process cannot inherit it.
+    # On Windows, a process does not inherit that SIGINT is blocked.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The processes divide the processors.
     os.environ.setdefault("COMPACTWIRE_THREADS", "1")

@@ -127,7 +127,7 @@ def _array(data: bytes) -> bytes:
             # Each line is checked by itself: `1,2` would become two values of the array.
             check_value(line)
         except cw.CompactWireError:
-            # Again with the lines before it, so that the error has the line of the file.
+            # Parsed again after that many empty lines, so that the error has the line of the file.
             gcf.from_json(b"\n" * (number - 1) + line)
             raise
         values.append(line)

@@ -43,7 +43,7 @@ def files_of(paths: Iterable[str], column: str | None, failed: list[Path]) -> li
         try:
             found += files(path, Reading(column))
         except (OSError, CompactWireError) as error:
-            # Neither is an option of the command.
+            # The command has no option for either of these hints.
             message = str(error).removesuffix("; with kind='text', it is one text")
             message = message.removesuffix("; to measure a text, put it into a column")
             complain(ValueError(message))

@@ -95,7 +95,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    # Here, because other commands need neither of the libraries that this imports.
+    # Imported here, because other commands do not need its libraries.
     from compactwire import analysis
 
     try:
@@ -169,7 +169,7 @@ class _Job:
                     complain(ValueError(f"{one_line(str(path))}: its process ended unexpectedly"))
                     self.failed.append(str(path))
                 except OptionError as error:
-                    # For example a format that rows of another kind have.
+                    # The error may be about a format that only rows of another kind have.
                     complain(ValueError(f"{one_line(str(path))}: {error}"))
                     self.failed.append(str(path))
                 except (OSError, ValueError, MemoryError) as error:
@@ -228,7 +228,7 @@ class _Meter:
     def __init__(self, sizes: list[int]) -> None:
         from compactwire.analysis.progress import shower
 
-        # Of each file: the bytes before it, and with it.
+        # File n has the bytes from number n to number n + 1 of this list.
         self._ends = [0, *accumulate(sizes)]
         self._show, self._start = shower(None), time.monotonic()
 

@@ -89,7 +89,7 @@ def _move_all(source: Path, out: Path) -> None:
     moved: list[Path] = []
     try:
         for entry in sorted(source.iterdir()):
-            # Noted before the move, because Ctrl-C may interrupt right after it.
+            # The entry is noted before the move, because Ctrl-C may interrupt right after it.
             moved.append(entry)
             entry.rename(out / entry.name)
     except BaseException:
@@ -101,7 +101,7 @@ def _move_all(source: Path, out: Path) -> None:
 
 def _text(path: str) -> str:
     with _open(Path(path), 0) as file:
-        # Not as text, which would change line ends before the producer sees them.
+        # The file is read as bytes: reading text would change line ends.
         data = file.read(_MAX_TEXT + 1)
     if len(data) > _MAX_TEXT:
         raise ValueError(f"{path}: larger than {_MAX_TEXT:,} bytes, the limit for an artifact")
@@ -116,7 +116,8 @@ def _run_sign(args: argparse.Namespace) -> int:
     # Everything is created, and thereby checked, before anything is written.
     merkle = claims.merkle_attestation([receipt for _, receipt in found], key, *names)
     signed = [(path, _sign(path, receipt, key, args)) for path, receipt in found]
-    # Written first, because this may fail. It does not depend on the signatures of the receipts.
+    # The Merkle attestation is written first: writing it may fail, and it does not depend on the
+    # signatures of the receipts.
     kept = _keep(folder / _MERKLE, merkle, args)
     if not kept:
         claims.write_json(folder / _MERKLE, merkle)

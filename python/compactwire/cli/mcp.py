@@ -198,7 +198,7 @@ def _endpoint(args: argparse.Namespace, command: list[str]) -> Endpoint | None:
         return None
     if more:
         raise ValueError("unexpected arguments after the URL: options stand before it")
-    # Only here, because `http.client` and `ssl` take longer to import than all the rest.
+    # Imported here, because `http.client` and `ssl` take longer to import than all the rest.
     from ..mcp._http_client import Endpoint
     from ..mcp._http_headers import user_headers
 

@@ -226,7 +226,7 @@ def _run_train(args: argparse.Namespace) -> int:
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
     facts = f"dictionary {dictionary.id}, {size}, {samples}"
     if sampled:
-        # Its file has no place for them.
+        # The file of a dictionary has no place for these facts.
         left_out = ", without the held-out texts" if args.held_out else ""
         facts += f" (a sample with seed 0 and max_bytes {_sample_size(args)}{left_out})"
     tell(f"{args.output}: {facts}")

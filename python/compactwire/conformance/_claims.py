@@ -35,7 +35,7 @@ def _unpack(case: Case, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         data = content.encode() if isinstance(content, str) else base64.b64decode(content["b64"])
         path.write_bytes(data)
-    # After the files, so that none is written through a link.
+    # Links are made after the files, so that no file is written through a link.
     for name, to in links.items():
         path = _inside(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)

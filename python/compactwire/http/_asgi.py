@@ -117,7 +117,7 @@ class CompactASGI:
         try:
             await self._app(inner, receive, answer.send)
         except Exception:
-            # As without us: the client sees an answer that ends early, not an error of the server.
+            # Without this middleware, too, the client sees an answer that ends early, not an error.
             with contextlib.suppress(Exception):
                 await answer.flush()
             raise
@@ -193,7 +193,7 @@ class _Answer:
             await self._send(message)
 
     async def _begin(self, start: _Message) -> None:
-        # They may be an iterator, and are read twice.
+        # The headers may be an iterator, and are read twice.
         raw = list(start.get("headers", ()))
         self._start = {**start, "headers": raw}
         headers = _text(raw)

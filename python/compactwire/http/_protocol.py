@@ -30,7 +30,7 @@ MIN_SIZE = 512
 _MIN_SAVING = 64
 # The largest plain body that begins a session: both sides read it a second time.
 MAX_KEPT = 1 << 17
-# To begin with a body takes as long as to continue one of so many times its length.
+# Beginning with a body takes as long as continuing one that is this many times as long.
 WORK = 8
 # A message has a few bytes more than its body.
 FRAME = 1_024
@@ -164,7 +164,7 @@ def _names(credentials: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"credentials must hold str, not {type(name).__name__}")
-        # No request could have it: users would share a session unnoticed.
+        # No request can have a header of that name: users would share a session unnoticed.
         if not _NAME.fullmatch(name):
             raise OptionError(
                 f"credentials must hold names of headers, and {name!r} is none",

@@ -122,7 +122,7 @@ class _Wire:
         # Other streams may be endless, or can be read only once.
         known = isinstance(request.stream, self.library.ByteStream)
         body = b"".join(request.stream) if known else None
-        # As it is sent: a gateway may tell `/a%2Fb` from `/a/b`. An extension can replace it.
+        # The raw path, as gateways may tell `/a%2Fb` from `/a/b`. An extension can replace it.
         path = request.extensions.get("target", url.raw_path).partition(b"?")[0].decode("latin-1")
         origin, target = f"{url.scheme}://{url.host}:{url.port}", f"{request.method} {path}"
         return self.client.begin(origin, _headers(request), body, target)

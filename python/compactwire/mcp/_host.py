@@ -173,7 +173,7 @@ def unread(seconds: float) -> OSError:
 
 def _is_hang_up(error: OSError) -> bool:
     """Whether the other side of a pipe or socket is closed."""
-    # Of a pipe, Windows says so with this number.
+    # Windows reports a closed pipe with this number.
     closed_pipe = sys.platform == "win32" and error.errno == errno.EINVAL
     return isinstance(error, ConnectionError) or closed_pipe
 

@@ -84,7 +84,7 @@ def relay_http(
             late = answered(ends, link.has_requests, ANSWERS, warn)
             end = late or _taken(ends, link, warn) or end
         why = _why_ended(end, max_message)
-        # In a thread, because neither the host nor the server may be waited for without end.
+        # A thread ends the link, because neither host nor server may be waited for without end.
         ending = threading.Thread(target=link.end, args=(why,), daemon=True)
         ending.start()
         deadline = time.monotonic() + _LAST

@@ -97,7 +97,7 @@ class Link:
         self._waiting_size = 0
         self._lingering: deque[Exchange] = deque()
         self._before: Exchange | None = None
-        # Read from the host, but not sent: one thread sends them while `_is_sending`.
+        # Messages of the host that are not sent yet: one thread sends them while `_is_sending`.
         self._kept: deque[Exchange] = deque()
         self._kept_size = 0
         self._is_sending = False
@@ -123,7 +123,7 @@ class Link:
         message, whole = read_message(line)
         requests = [one for one in each(message) if "method" in one and "id" in one]
         asked = {key: one["method"] for one in requests if (key := id_key(one["id"])) is not None}
-        # Of a message that cannot be read, the answer passes, whatever it is.
+        # A message that cannot be read may be a request: whatever answers it is passed on.
         unknown = message is None or (not whole and isinstance(message, list))
         is_request = bool(requests) or unknown
         exchange = Exchange(line.strip(), message, asked, is_request, unsure=not asked)

@@ -43,8 +43,8 @@ class Session:
         self._max_message = max_message
         self._budget = MemoryBudget(max_message)
         self.headers = ProtocolHeaders()
-        # Of sessions before the current one. They end with the relay, because requests of theirs
-        # may be open.
+        # The headers of earlier sessions. These end with the relay, because requests of theirs may
+        # be open.
         self._left: deque[dict[str, str]] = deque(maxlen=_MAX_LEFT)
 
     def begin(self, session: str | None) -> None:

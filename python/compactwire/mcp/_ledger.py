@@ -105,7 +105,7 @@ class Ledger:
 
     def _append(self, line: bytes) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Opened each time: another relay of the same server may have renamed the file. One write
+        # The file is opened for each line, because another relay may have renamed it. One write
         # with O_APPEND is not mixed with those of others.
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
         try:

@@ -207,7 +207,7 @@ def _changed(result: Any, change: Change) -> Any:
     if change.drop:
         update["structured_content"] = None
         if type(result) is not ToolResult:
-            # Of this one, FastMCP would send null for no structured content.
+            # For another class, FastMCP would send null in place of structured content.
             content = update.get("content", result.content)
             return ToolResult(content=content, meta=result.meta)
     return result.model_copy(update=update) if update else result

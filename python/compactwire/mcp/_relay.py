@@ -106,7 +106,7 @@ class Relay:
 
     def _note(self, key: Key, request: dict[str, Any], *, whole: bool) -> None:
         method, params = request["method"], request.get("params")
-        # Of a call whose arguments cannot be read, it is not known whether it reads a file.
+        # A call whose arguments cannot be read may read a file, so its result is left as it is.
         call = _Call(method if whole or method == "tools/list" else None)
         if method == "tools/call" and isinstance(params, dict):
             tool = params.get("name")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 # The keywords of JSON Schema whose members are schemas under names of the author.
 _NAMED = ("properties", "$defs", "definitions", "patternProperties")
-# Those that hold one schema, or a list of them.
+# The keywords that hold one schema, or a list of them.
 _NESTED = ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "not", "prefixItems")
 
 

@@ -114,7 +114,7 @@ def relay_stdio(
     if end.side == "signal":
         return 128 + end.signal
     if child.sent_too_long:
-        # Its end may have been noticed before the length of its last message.
+        # The server's end may have been noticed before the length of its last message.
         end = End("server", too_long=True)
     if end.side == "host" and not end.too_long:
         return 0 if child.was_signalled else status
