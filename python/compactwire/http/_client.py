@@ -45,9 +45,10 @@ _PROBES, _PROBE, _NEAR = 32, 24, 1 << 18
 
 
 class _Origin:
-    """Experience with a server, and with a path or a user of it.
+    """The offers of sessions to a server, or for a path or a user of it, and what became of them.
 
-    One that only refuses, or is only refused, gets plain requests for a while.
+    A server that only refuses, and a user or path that is only refused, gets plain requests for a
+    while.
     """
 
     size = 0
@@ -64,7 +65,7 @@ class Client:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.wary = False
-        """Whether some short coded answer had a long text: all may have one then."""
+        """Whether a short coded answer had a long text or was invalid: each may take long, then."""
         self._lock = threading.Lock()
         self._offering: set[bytes] = set()
         self._count = 0
@@ -99,7 +100,7 @@ class Client:
             return session, number
 
     def weight(self, key: bytes, target: str, body: bytes) -> int:
-        """The bytes that the work on a body depends on, whatever lane it is coded with."""
+        """The size, in bytes, by which the time to code a body grows, in any lane."""
         with self._lock:
             session = self._session(key, target)
             lanes = session.lanes if session is not None else []
@@ -270,7 +271,7 @@ class Exchange:
 
     @property
     def weight(self) -> int:
-        """The bytes that the work on its body depends on."""
+        """The size, in bytes, by which the time to code the body grows."""
         return self._client.weight(self._key, self._target, self._body or b"")
 
     @property
@@ -348,7 +349,7 @@ class Exchange:
         return coded
 
     def answered(self, status: int, headers: Headers) -> Step:
-        """What follows an answer with this status and these headers."""
+        """Return the next step after an answer with this status and these headers."""
         answer = self._answer = read(values(headers, NAME)) or Header()
         # Missing is no matter: the header of a coded answer says that it is coded.
         self._encoding = "" if is_coded(headers) else ", ".join(values(headers, "content-encoding"))

@@ -205,7 +205,7 @@ def body_of(session: Session, coded: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Lane:
-    """One side of a lane."""
+    """What one side keeps of a lane: a `Session` for requests, one for answers, and their sizes."""
 
     seq: int = 0
     """The number of the last request."""
@@ -228,12 +228,12 @@ class Lane:
 
     @property
     def size(self) -> int:
-        """The bytes that it counts for."""
+        """The bytes of memory that the lane counts for."""
         return self.request_size + self.answer_size + len(self.body) + len(self.first)
 
     @property
     def weight(self) -> int:
-        """The bytes that the work with it depends on."""
+        """The size, in bytes, by which the time to code or read a body grows."""
         return self.size + WORK * len(self.first)
 
     def clear(self) -> None:
@@ -245,7 +245,7 @@ class Lane:
 
 @dataclass(slots=True)
 class Lanes:
-    """One side of a session."""
+    """What one side keeps of a session: its lanes, its owner and its limits."""
 
     id: str
     owner: bytes
@@ -263,7 +263,7 @@ class Lanes:
 
     @property
     def size(self) -> int:
-        """The bytes that it counts for."""
+        """The bytes of memory that the session counts for."""
         return sum(lane.size for lane in self.lanes)
 
     def use(self, number: int) -> Lane:

@@ -48,7 +48,7 @@ class Server:
             raise OptionError(f"lanes must be from 1 to {_MAX_LANES}", option="lanes")
         self.options = options
         self.wary = False
-        """Whether some short coded body had a long text: all may have one then."""
+        """Whether a short coded body had a long text or was refused: each may take long, then."""
         self._lanes = lanes
         self._lock = threading.Lock()
         # By a hash of the id, so that the time of a lookup tells nothing about ids that are close.
@@ -127,7 +127,7 @@ class Server:
                 self._trim(session)
 
     def keep_answer(self, session: Lanes, lane: Lane, answers: Session, seq: int) -> None:
-        """The same of what it has written, in the answer to a request."""
+        """Keep what a lane has written in the answer to this request, on the same terms."""
         size = getsizeof(answers)
         with self._lock:
             if not self._lives(session, lane):
@@ -164,12 +164,12 @@ class Turn:
 
     @property
     def weight(self) -> int:
-        """The bytes that its work depends on, beside those of the body."""
+        """The size, in bytes, by which the time to read the body grows, beside that of the body."""
         known = self._lane.weight if self._lane is not None else 0
         return max(known, LONG) if self._server.wary else known
 
     def answer_weight(self, size: int) -> int:
-        """The bytes that the work on an answer of this size depends on."""
+        """The size, in bytes, by which the time to code an answer of this size grows."""
         begins = self._lane is not None and self._lane.answers is None
         return self.weight + (WORK * size if begins else size)
 

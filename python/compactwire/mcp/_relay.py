@@ -120,7 +120,7 @@ class Relay:
                 del self._pending[next(iter(self._pending))]
 
     def from_server(self, line: bytes) -> bytes | None:
-        """What the host is sent for a line of the server; None if it is no message."""
+        """Return what the host gets for a line of the server; None if the line is not a message."""
         message, whole = read_message(line, MAX_READ)
         if message is None:
             if line.strip():
