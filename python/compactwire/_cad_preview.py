@@ -373,6 +373,43 @@ def _outline(segment: Any) -> Iterator[tuple[float, float]]:
 # Image --------------------------------------------------------------------------------------------
 
 
+class _Shapes:
+    """Faces and edges as polygons on the screen, with their colors and their depths."""
+
+    def __init__(self, np: Any, azimuth: float, elevation: float) -> None:
+        turn, tilt = np.radians(azimuth), np.radians(elevation)
+        right = np.array([-np.sin(turn), np.cos(turn), 0])
+        toward = np.array([np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)])
+        up = np.cross(toward, right)
+        light = toward * 0.6 + up * 0.9 - right * 0.45
+        self._np, self._toward = np, toward
+        self._light = light / np.linalg.norm(light)
+        self._screen = np.column_stack([right, up])
+        self.polygons: list[Any] = []
+        self.fills: list[Any] = []
+        self.strokes: list[Any] = []
+        self.depths: list[float] = []
+
+    def add(self, solid: Any, color: tuple[float, ...], most: int) -> None:
+        """Add the visible faces of a solid, and its visible sharp edges."""
+        np, toward, screen = self._np, self._toward, self._screen
+        triangles, normals, edges, between = _mesh(np, solid, most)
+        seen = normals @ toward > 1e-6
+        edges = edges[seen[between].any(axis=1)]
+        shade = 0.42 + 0.58 * np.clip(normals[seen] @ self._light, 0, 1)
+        faces = np.clip(np.outer(shade, color), 0, 1)
+        size = np.ptp(triangles.reshape(-1, 3), axis=0).max()
+        self.polygons += list(triangles[seen] @ screen)
+        self.fills += list(faces)
+        self.strokes += list(faces)
+        self.depths += list(triangles[seen].mean(axis=1) @ toward)
+        self.polygons += list(edges @ screen)
+        self.fills += [(0.0, 0.0, 0.0)] * len(edges)
+        self.strokes += [tuple(np.multiply(color, 0.25))] * len(edges)
+        # Edges are drawn in front of the faces that they bound.
+        self.depths += list(edges.mean(axis=1) @ toward + size / _PIECES)
+
+
 def _draw(
     parts: list[tuple[Any, tuple[float, ...]]],
     kind: str,
@@ -390,45 +427,20 @@ def _draw(
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(f"{error}: pip install 'compactwire[notebook]'") from error
-    turn, tilt = np.radians(azimuth), np.radians(elevation)
-    right = np.array([-np.sin(turn), np.cos(turn), 0])
-    toward = np.array([np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)])
-    up = np.cross(toward, right)
-    light = toward * 0.6 + up * 0.9 - right * 0.45
-    light /= np.linalg.norm(light)
-    screen = np.column_stack([right, up])
-    shapes: list[Any] = []
-    fills: list[Any] = []
-    strokes: list[Any] = []
-    depths: list[float] = []
+    shapes = _Shapes(np, azimuth, elevation)
     for solid, color in parts:
-        if solid.is_empty():
-            continue
-        triangles, normals, edges, between = _mesh(np, solid, MAX_TRIANGLES // len(parts))
-        seen = normals @ toward > 1e-6
-        edges = edges[seen[between].any(axis=1)]
-        shade = 0.42 + 0.58 * np.clip(normals[seen] @ light, 0, 1)
-        faces = np.clip(np.outer(shade, color), 0, 1)
-        size = np.ptp(triangles.reshape(-1, 3), axis=0).max()
-        shapes += list(triangles[seen] @ screen)
-        fills += list(faces)
-        strokes += list(faces)
-        depths += list(triangles[seen].mean(axis=1) @ toward)
-        shapes += list(edges @ screen)
-        fills += [(0.0, 0.0, 0.0)] * len(edges)
-        strokes += [tuple(np.multiply(color, 0.25))] * len(edges)
-        # Edges are drawn in front of the faces that they bound.
-        depths += list(edges.mean(axis=1) @ toward + size / _PIECES)
+        if not solid.is_empty():
+            shapes.add(solid, color, MAX_TRIANGLES // len(parts))
     figure = Figure(figsize=(width / 100, height / 100), dpi=100)
     axes = figure.add_axes((0.03, 0.03, 0.94, 0.94))
     axes.set_aspect("equal")
     axes.set_axis_off()
-    order = np.argsort(depths)
+    order = np.argsort(shapes.depths)
     axes.add_collection(
         PolyCollection(
-            [shapes[i] for i in order],
-            facecolors=[fills[i] for i in order],
-            edgecolors=[strokes[i] for i in order],
+            [shapes.polygons[i] for i in order],
+            facecolors=[shapes.fills[i] for i in order],
+            edgecolors=[shapes.strokes[i] for i in order],
             linewidths=0.6,
         )
     )
