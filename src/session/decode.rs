@@ -196,60 +196,78 @@ impl Session {
         let mut tools = self.received.tools.clone();
         let mut prompts = self.received.prompts.clone();
         let mut unknown = Unknown::default();
-        let mut undone = Vec::new();
+        self.define(before, request, (&mut tools, &mut prompts), &mut unknown)?;
+        let used = request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
+        let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
+        let next = self.next_context(request, before.len(), options, &mut unknown)?;
+        let resolved = Resolved { tools, prompts, used, system, next };
+        self.verify(request, &resolved, options, &mut unknown);
+        if unknown.ids.iter().any(|id| self.received.has(id)) {
+            // A definition in this request evicted it, so the order of use differs from the sender's. If
+            // the sender defined only this id again, that would evict the next one, and so on: all are
+            // reported at once.
+            unknown.undone.extend(request.definitions().map(str::to_owned));
+        }
+        if !request.deltas.is_empty() {
+            unknown.undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
+        }
+        unknown.into_result()?;
+        Ok(resolved)
+    }
+
+    /// Defines and looks up the tools and prompts of the frames before the request.
+    fn define<F: AsRef<str>>(
+        &self,
+        before: &[F],
+        request: &RequestFrame<'_>,
+        (tools, prompts): (&mut Definitions, &mut Definitions),
+        unknown: &mut Unknown,
+    ) -> Result<(), DecodeError> {
         for (i, frame) in polled(before).enumerate() {
             let defined = match Frame::parse(frame.as_ref(), i)? {
                 Frame::ToolReference(id) => {
-                    unknown.resolve(&mut tools, id);
+                    unknown.resolve(tools, id);
                     continue;
                 }
                 Frame::PromptReference(id) => {
-                    unknown.resolve(&mut prompts, id);
+                    unknown.resolve(prompts, id);
                     continue;
                 }
                 Frame::Tool(json) => tools.define(json, json.len(), request.tools.iter().copied()),
                 Frame::Prompt(text) => prompts.define(text, json_len(text) + 2, request.system),
             };
-            undone.push(defined.id.clone());
+            unknown.undone.push(defined.id.clone());
             let limit = self.limits.max_size;
             if tools.size().max(prompts.size()) > limit {
                 let error = compact::DecodeError::OutputTooLarge { limit };
                 return Err(DecodeError::Compact { frame: Some(i), error });
             }
         }
-        let used = request.tools.iter().filter_map(|id| unknown.resolve(&mut tools, id)).collect();
-        let system = request.system.and_then(|id| unknown.resolve(&mut prompts, id));
-        let next = self.next_context(request, before.len(), options, &mut unknown)?;
-        let resolved = Resolved { tools, prompts, used, system, next };
-        let mut starts_over = false;
-        if let Some(check) = request.check
-            && unknown.ids.is_empty()
-        {
-            match self.compare(check, request, &resolved) {
-                Comparison::Equal => {}
-                Comparison::StartsOver if options.resync => {}
-                Comparison::StartsOver => {
-                    unknown.add(check);
-                    starts_over = true;
-                }
-                Comparison::Different => {
-                    // The check does not show which tool, prompt or context differs from the sender's.
-                    unknown.add(check);
-                    undone.extend(request.definitions().map(str::to_owned));
-                }
+        Ok(())
+    }
+
+    /// Verifies the check of a request whose references are all known; another one counts as unknown.
+    fn verify(
+        &self,
+        request: &RequestFrame<'_>,
+        resolved: &Resolved,
+        options: DecodeOptions,
+        unknown: &mut Unknown,
+    ) {
+        let Some(check) = request.check.filter(|_| unknown.ids.is_empty()) else { return };
+        match self.compare(check, request, resolved) {
+            Comparison::Equal => {}
+            Comparison::StartsOver if options.resync => {}
+            Comparison::StartsOver => {
+                unknown.add(check);
+                unknown.starts_over = true;
+            }
+            Comparison::Different => {
+                // The check does not show which tool, prompt or context differs from the sender's.
+                unknown.add(check);
+                unknown.undone.extend(request.definitions().map(str::to_owned));
             }
         }
-        if unknown.ids.iter().any(|id| self.received.has(id)) {
-            // A definition in this request evicted it, so the order of use differs from the sender's. If
-            // the sender defined only this id again, that would evict the next one, and so on: all are
-            // reported at once.
-            undone.extend(request.definitions().map(str::to_owned));
-        }
-        if !request.deltas.is_empty() {
-            undone.push(request.check.unwrap_or(NEW_CONTEXT).to_owned());
-        }
-        unknown.into_result(undone, starts_over)?;
-        Ok(resolved)
     }
 
     /// Compares the check of a request with what the request means here.
@@ -322,11 +340,15 @@ enum Comparison {
     Different,
 }
 
-/// The unknown ids of a request, without duplicates.
+/// The unknown ids of a request, without duplicates, and what is rejected with them.
 #[derive(Default)]
 struct Unknown {
     ids: Vec<String>,
     seen: HashSet<String>,
+    /// The ids of contents in the same request, which the sender assumes that this side has.
+    undone: Vec<String>,
+    /// Whether the request is rejected only because it starts the conversation over.
+    starts_over: bool,
 }
 
 impl Unknown {
@@ -344,13 +366,17 @@ impl Unknown {
         found
     }
 
-    /// Returns an error if there are unknown ids. `undone` are the ids of contents that are rejected
-    /// with them; the sender assumes that this side has these contents.
-    fn into_result(mut self, undone: Vec<String>, starts_over: bool) -> Result<(), DecodeError> {
+    /// Returns an error if there are unknown ids.
+    fn into_result(mut self) -> Result<(), DecodeError> {
         if self.ids.is_empty() {
             return Ok(());
         }
-        let undone = undone.into_iter().filter(|id| self.seen.insert(id.clone())).collect();
-        Err(DecodeError::UnknownReference { unknown: self.ids, undone, base: None, starts_over })
+        let undone = self.undone.into_iter().filter(|id| self.seen.insert(id.clone())).collect();
+        Err(DecodeError::UnknownReference {
+            unknown: self.ids,
+            undone,
+            base: None,
+            starts_over: self.starts_over,
+        })
     }
 }
