@@ -172,7 +172,7 @@ fn checked<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
                 let text = crate::excerpt::excerpt(text);
                 Err(Error::Producer(format!("the array contradicts its type: {text}")))
             }
-            // Not a panic, but the end of a call that was stopped.
+            // A reason without a text is not a panic: it ends a call that was stopped.
             None => std::panic::resume_unwind(reason),
         }
     })

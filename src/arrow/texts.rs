@@ -89,7 +89,7 @@ impl Chunk for Texts {
         }
     }
 
-    // For a dictionary-encoded column, as if all its texts had the same length.
+    // The bytes of a dictionary-encoded column are an estimate: all its texts count as equally long.
     fn bytes(&self) -> usize {
         /// The bytes between the first and the last offset, which are not negative.
         macro_rules! bytes {

@@ -485,7 +485,7 @@ mod tests {
                 check_decode(&String::from_utf8(bytes).unwrap());
             }
         }
-        // A last part of one character, which is no group.
+        // The last part has one character, which is not a group.
         check_decode(&("0".repeat(encoded_len(PART) - 1) + "é"));
     }
 

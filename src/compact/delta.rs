@@ -295,7 +295,7 @@ impl DeltaStream {
         if self.content.len() - range.len() + edit.text.len() > limit {
             return Err(DecodeError::OutputTooLarge { limit }.into());
         }
-        // For the content while it grows, and for a copy of it that the caller makes.
+        // The content may take twice its size while it grows, and the caller makes a copy of it.
         DecodeError::ensure_memory(3 * (self.content.len() + edit.text.len()))?;
         let replaced = self.content[range.clone()].to_owned();
         let start = range.start;

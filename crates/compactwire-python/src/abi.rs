@@ -286,7 +286,7 @@ mod of_one_version {
     pub(crate) use super::set_hashed as set_known;
 }
 
-/// The same functions; what they do and what is safe stands in `of_one_version`.
+/// The functions of `of_one_version`, where their effect and safety are documented, for the stable ABI.
 #[cfg(Py_LIMITED_API)]
 mod stable {
     pub(crate) use super::growing_dict as dict;

@@ -359,8 +359,10 @@ pub(super) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
-/// The items of an iterable; `TypeError` names the argument and what its items are. Signal handlers run at the first one, and again after every [`ITEMS_PER_CHECK`]: an
-/// iterator that is not Python code, which can be endless, runs none.
+/// The items of an iterable; `TypeError` names the argument and what its items are.
+///
+/// Signal handlers run at the first item, and again after every [`ITEMS_PER_CHECK`]: an iterator that is not
+/// Python code, which can be endless, does not run them.
 pub(super) fn each<'py>(
     value: &Bound<'py, PyAny>,
     name: &str,
@@ -686,7 +688,7 @@ pub(super) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
     })
 }
 
-/// `error`, which `value` raised as an int; if it is none, an error that names the option.
+/// The error for a value that is not an int and names the option; for an int, the `error` that it raised.
 #[cold]
 fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
     let is_bool = value.is_instance_of::<PyBool>();

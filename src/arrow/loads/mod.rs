@@ -106,7 +106,7 @@ impl<'v> Misfit<'v> {
         Self::of_column(error.to_string())
     }
 
-    /// The same of a part of the column, which `step` leads to.
+    /// The same error, with the path that begins with `step`.
     fn within(mut self, step: &str) -> Self {
         if self.value.is_none() {
             self.steps.insert_str(0, step);

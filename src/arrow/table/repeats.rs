@@ -178,7 +178,7 @@ impl Written {
             return add(Times::Once);
         }
         let is_counted = children.iter().any(|child| !takes_no_memory(child.data_type()));
-        // Of neighbours, how much more often the second one is written.
+        // For each cell, how much more often it is written than the one before it.
         let mut often = zeros(if is_counted { children[0].len() + 1 } else { 0 })?;
         let mut total = 0_u64;
         for row in polled(0..array.len()) {

@@ -140,7 +140,7 @@ impl<'t> Walk for Rows<'t> {
                     Some(row) if !values.is_null(row) => Type::Scalar,
                     _ => Type::Null,
                 },
-                // As a scalar: the first row of a table decides by it.
+                // Every other kind counts as a scalar: the first row of a table decides by the type.
                 _ => Type::Scalar,
             },
         }

@@ -207,7 +207,8 @@ fn scan_digits(text: &[u8], mut at: usize, mut value: u64) -> (u64, usize) {
 const WHOLE_POWERS: [u64; 9] =
     [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// How many of eight bytes are digits, up to the first that is none. The first byte is the lowest of `word`.
+/// The number of digits before the first of eight bytes that is not a digit. The first byte is the lowest of
+/// `word`.
 #[inline]
 fn digits_before(word: u64) -> usize {
     let digits = word ^ ZEROS;
@@ -235,7 +236,7 @@ const ZEROS: u64 = HIGH / 128 * b'0' as u64;
 fn quotient(value: u64, places: usize) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
     match POWERS.get(places) {
-        // Both are exact, and one division rounds once.
+        // The value and the power are exact, and one division rounds once.
         Some(power) if value <= 1 << 53 => Some(value as f64 / power),
         _ => long_quotient(value, places),
     }
@@ -326,7 +327,7 @@ pub(crate) fn write_float(value: f64, out: &mut String) {
     }
     let mut buffer = zmij::Buffer::new();
     match decimal::positional(value, &mut buffer) {
-        // Not integral, so the text has a fraction without zeros at its end.
+        // The value has a fraction, so its text needs no `.0`, and has no zeros at its end.
         Some(shortest) => push_short(shortest, out),
         None => Decimal::of(value).write_positional(out),
     }

@@ -32,7 +32,7 @@ pub trait ShortUnit: Unit + Default {}
 impl ShortUnit for u8 {}
 impl ShortUnit for u16 {}
 
-/// Writes the characters in units; returns the number of bytes, or `None` if there is one that is none.
+/// Writes the characters in units; returns the number of bytes, or `None` if a unit is not a character.
 struct Read<'a, T> {
     units: &'a [T],
     bytes: &'a mut [MaybeUninit<u8>],

@@ -223,8 +223,7 @@ impl FromPyObject<'_, '_> for Lossy {
             let message = "lossy must be a bool, or a list of loss codes such as [\"segments\"]";
             PyTypeError::new_err(message)
         };
-        // Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory
-        // for it.
+        // PyO3's conversion to `Vec` would trust the length that a sequence states, and reserve memory for it.
         if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
             return Err(wrong());
         }

@@ -170,7 +170,7 @@ impl GraphStreamEncoder {
             Ok(())
         })?;
         if let Some(session) = self.session.as_ref().filter(|_| is_last) {
-            // Only after the last piece is written: an incomplete text does not count as delivered.
+            // The symbols count as delivered only now: an incomplete text delivers nothing.
             session.get().work(py, |core| self.lock(py).deliver(core.sent_symbols(), now()))?;
         }
         Ok(())

@@ -147,8 +147,8 @@ impl<'py> Objects<'py> {
         if let Some(known) = self.keys.get(key) {
             return Ok(known.clone());
         }
-        // Not interned: some versions of Python never free interned strings, and a peer chose this
-        // one.
+        // The key is not interned: some versions of Python never free interned strings, and a peer chose
+        // this one.
         let object = make_text(self.py, Text::new(key))?;
         if self.keys.len() < MAX_KEYS {
             ensure_memory(key.len())?;
