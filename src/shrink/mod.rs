@@ -159,7 +159,7 @@ pub fn shrink<'a, E: From<TryReserveError>>(
     let tree = match parse(text, &bump, options)? {
         Parsed::Tree(tree) => Some(tree),
         Parsed::BeyondGcf => None,
-        Parsed::Unfit(reason) => return Ok(Shrunk { reason: Some(reason), ..best }),
+        Parsed::Unchanged(reason) => return Ok(Shrunk { reason: Some(reason), ..best }),
     };
     let minified = minify(text);
     if options.json
@@ -223,8 +223,8 @@ enum Parsed<'a> {
     Tree(Tree<'a>),
     /// JSON with a value that GCF does not have.
     BeyondGcf,
-    /// It stays as it is.
-    Unfit(Reason),
+    /// The text stays as it is.
+    Unchanged(Reason),
 }
 
 fn parse<'a>(
@@ -233,22 +233,22 @@ fn parse<'a>(
     options: &Options,
 ) -> Result<Parsed<'a>, TryReserveError> {
     if text.len() > options.max_size {
-        return Ok(Parsed::Unfit(Reason::Size));
+        return Ok(Parsed::Unchanged(Reason::Size));
     }
     if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['[', '{']) {
-        return Ok(Parsed::Unfit(Reason::NotJson));
+        return Ok(Parsed::Unchanged(Reason::NotJson));
     }
     let max_depth = options.max_depth.min(Limits::DEEPEST);
     let limits = json::Limits { max_depth, ..json::Limits::default() };
     let mut builder = Builder::over(text, bump, candidates::limits(options));
     Ok(match json::read_all(text, limits, &mut builder) {
         Ok(()) => Parsed::Tree(builder.finish()),
-        Err(json::ReadError::Json(error)) => Parsed::Unfit(reason_of(&error)),
+        Err(json::ReadError::Json(error)) => Parsed::Unchanged(reason_of(&error)),
         Err(json::ReadError::Sink(error)) => {
             candidates::unless_out_of_memory(Err::<(), _>(error))?;
             // The rest of the text was not read.
             let read = json::validate(text, limits);
-            read.map_or_else(|error| Parsed::Unfit(reason_of(&error)), |()| Parsed::BeyondGcf)
+            read.map_or_else(|error| Parsed::Unchanged(reason_of(&error)), |()| Parsed::BeyondGcf)
         }
     })
 }
