@@ -4,7 +4,7 @@
 //! absent members, count against a limit, so that the size of the array stays proportional to that of the
 //! text.
 
-use super::{Misfit, dictionary, is_null, parse};
+use super::{Invalid, dictionary, is_null, parse};
 use crate::excerpt::{excerpt, path_step};
 use crate::gcf::Code;
 use crate::interrupt::polled;
@@ -43,7 +43,7 @@ const CELL_SIZE: u64 = 16;
 
 type Members<'v> = &'v [(Cow<'v, str>, Value<'v>)];
 pub(super) type Values<'a, 'v> = &'a [Option<&'v Value<'v>>];
-pub(super) type Built<'v> = Result<ArrayRef, Misfit<'v>>;
+pub(super) type Built<'v> = Result<ArrayRef, Invalid<'v>>;
 
 /// Makes arrays, and counts the cells that the text does not have.
 pub(super) struct Build {
@@ -71,7 +71,7 @@ impl Build {
     fn storage<'v>(&self, data_type: &DataType, values: Values<'_, 'v>) -> Built<'v> {
         match data_type {
             DataType::Null => match values.iter().flatten().find(|value| !is_null(value)) {
-                Some(value) => Err(Misfit::other(value, data_type)),
+                Some(value) => Err(Invalid::other(value, data_type)),
                 None => Ok(Arc::new(NullArray::new(values.len()))),
             },
             DataType::Boolean => {
@@ -123,17 +123,17 @@ impl Build {
             let present = cells.iter().zip(values).zip(&rows).filter(|(_, row)| row.is_some());
             check_nulls(field, present.map(|((cell, row), _)| (*cell, *row)))?;
             let column = self.array(field, cells);
-            column.map_err(|misfit| misfit.within(&path_step(field.name())))
+            column.map_err(|invalid| invalid.within(&path_step(field.name())))
         };
         let columns = fields.iter().zip(&cells).map(column).collect::<Result<Vec<_>, _>>()?;
         let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
         StructArray::try_new_with_length(fields.clone(), columns, Some(nulls), rows.len())
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| Misfit::rejected(&error))
+            .map_err(|error| Invalid::rejected(&error))
     }
 
     /// Counts cells that the text does not have.
-    fn add_absent<'v>(&self, cells: usize) -> Result<(), Misfit<'v>> {
+    fn add_absent<'v>(&self, cells: usize) -> Result<(), Invalid<'v>> {
         self.add_size(CELL_SIZE.saturating_mul(cells as u64), || {
             format!(
                 "rows of other fields than their columns: {cells} cells that the text does not have, of \
@@ -143,15 +143,15 @@ impl Build {
     }
 
     /// Counts bytes that the text does not have; `what` they are is the subject of the error.
-    fn add_size<'v>(&self, size: u64, what: impl FnOnce() -> String) -> Result<(), Misfit<'v>> {
+    fn add_size<'v>(&self, size: u64, what: impl FnOnce() -> String) -> Result<(), Invalid<'v>> {
         match self.left.get().checked_sub(size) {
             Some(left) => {
                 self.left.set(left);
                 Ok(())
             }
-            None => Err(Misfit {
+            None => Err(Invalid {
                 code: Code::LimitExceeded,
-                ..Misfit::of_column(format!("{} are more than max_expansion allows", what()))
+                ..Invalid::of_column(format!("{} are more than max_expansion allows", what()))
             }),
         }
     }
@@ -167,7 +167,7 @@ impl Build {
         let offsets = OffsetBuffer::<O>::from_lengths(sizes);
         GenericListArray::try_new(Arc::clone(field), offsets, elements, Some(nulls))
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| Misfit::rejected(&error))
+            .map_err(|error| Invalid::rejected(&error))
     }
 
     fn list_view<'v, O: OffsetSizeTrait>(
@@ -183,7 +183,7 @@ impl Build {
         let sizes: ScalarBuffer<O> = sizes.into_iter().map(O::usize_as).collect();
         GenericListViewArray::try_new(Arc::clone(field), offsets, sizes, elements, Some(nulls))
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| Misfit::rejected(&error))
+            .map_err(|error| Invalid::rejected(&error))
     }
 
     /// The elements of all lists, as many as offsets of the type `O` address.
@@ -194,7 +194,7 @@ impl Build {
         data_type: &DataType,
     ) -> Built<'v> {
         if O::from_usize(elements.len()).is_none() {
-            return Err(Misfit::of_column(format!(
+            return Err(Invalid::of_column(format!(
                 "the lists of a column of {data_type} have at most {} elements together, not {}; pass a \
                  schema with large_list",
                 i32::MAX,
@@ -202,7 +202,7 @@ impl Build {
             )));
         }
         check_nulls(field, elements.iter().map(|element| (*element, *element)))?;
-        self.array(field, elements).map_err(|misfit| misfit.within("[*]"))
+        self.array(field, elements).map_err(|invalid| invalid.within("[*]"))
     }
 
     fn fixed<'v>(
@@ -219,12 +219,12 @@ impl Build {
         let wrong = values.iter().zip(&sizes).find(|(_, size)| **size != length);
         if let Some((Some(value), size)) = wrong {
             let message = format!("the array has {size} elements; {data_type} has {length}");
-            return Err(Misfit::new(value, message));
+            return Err(Invalid::new(value, message));
         }
         // The elements of a null row are absent, others are values.
         let present = elements.iter().flatten().map(|element| (Some(*element), None));
         check_nulls(field, present)?;
-        let elements = self.array(field, &elements).map_err(|misfit| misfit.within("[*]"))?;
+        let elements = self.array(field, &elements).map_err(|invalid| invalid.within("[*]"))?;
         FixedSizeListArray::try_new_with_length(
             Arc::clone(field),
             size,
@@ -233,7 +233,7 @@ impl Build {
             values.len(),
         )
         .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| Misfit::rejected(&error))
+        .map_err(|error| Invalid::rejected(&error))
     }
 
     fn map<'v>(
@@ -244,17 +244,17 @@ impl Build {
         data_type: &DataType,
     ) -> Built<'v> {
         let DataType::Struct(entry) = field.data_type() else {
-            return Err(Misfit::of_column(format!("{data_type} has no entries")));
+            return Err(Invalid::of_column(format!("{data_type} has no entries")));
         };
         let [key, value] = &entry[..] else {
-            return Err(Misfit::of_column(format!("{data_type} has no keys and values")));
+            return Err(Invalid::of_column(format!("{data_type} has no keys and values")));
         };
         let rows = each(values, data_type, Value::as_object)?;
         let members: Vec<_> = rows.iter().flatten().copied().flatten().collect();
         let keys = self.keys(key, &members)?;
         let cells: Vec<_> = members.iter().map(|(_, value)| Some(value)).collect();
         check_nulls(value, cells.iter().map(|cell| (*cell, None)))?;
-        let values = self.array(value, &cells).map_err(|misfit| misfit.within(".*"))?;
+        let values = self.array(value, &cells).map_err(|invalid| invalid.within(".*"))?;
         let sizes = rows.iter().map(|row| row.map_or(0, <[_]>::len));
         let offsets = OffsetBuffer::from_lengths(sizes);
         let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
@@ -263,7 +263,7 @@ impl Build {
                 MapArray::try_new(Arc::clone(field), offsets, entries, Some(nulls), ordered)
             })
             .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|error| Misfit::rejected(&error))
+            .map_err(|error| Invalid::rejected(&error))
     }
 
     /// The keys of all maps, with their values.
@@ -272,11 +272,11 @@ impl Build {
         let keys: Vec<_> =
             polled(members).map(|(key, _)| Value::String(Cow::Borrowed(key))).collect();
         let rows: Vec<_> = keys.iter().map(Some).collect();
-        self.array(field, &rows).map_err(|misfit| {
-            let is_at = |key: &Value<'_>| misfit.value.is_some_and(|value| ptr::eq(key, value));
+        self.array(field, &rows).map_err(|invalid| {
+            let is_at = |key: &Value<'_>| invalid.value.is_some_and(|value| ptr::eq(key, value));
             let value = keys.iter().position(is_at).map(|at| &members[at].1);
-            let message = format!("the key of this value: {}", misfit.message);
-            Misfit { value, code: misfit.code, ..Misfit::of_column(message) }
+            let message = format!("the key of this value: {}", invalid.message);
+            Invalid { value, code: invalid.code, ..Invalid::of_column(message) }
         })
     }
 
@@ -288,20 +288,20 @@ impl Build {
                 "GCF has no values of the type {data_type}, so that its column can have only nulls; found {}",
                 value.kind()
             );
-            return Err(Misfit::new(value, message));
+            return Err(Invalid::new(value, message));
         }
         match data_type {
             _ if rows == 0 => Ok(new_empty_array(data_type)),
             DataType::FixedSizeBinary(width) => {
                 let width = u64::try_from(*width)
-                    .map_err(|_| Misfit::of_column(format!("{data_type} has no such values")))?;
+                    .map_err(|_| Invalid::of_column(format!("{data_type} has no such values")))?;
                 let size = width.saturating_mul(rows as u64);
                 self.add_size(size, || format!("the {size} bytes of {rows} nulls of {data_type}"))?;
                 memory::require(memory::ensure(usize::try_from(size).unwrap_or(usize::MAX)));
                 Ok(new_null_array(data_type, rows))
             }
             DataType::RunEndEncoded(ends, of) => self.null_run(ends, of, rows, data_type),
-            DataType::Union(..) => Err(Misfit::of_column(format!(
+            DataType::Union(..) => Err(Invalid::of_column(format!(
                 "GCF does not have which of its types a null of {data_type} has; leave out the column"
             ))),
             _ => Ok(new_null_array(data_type, rows)),
@@ -316,7 +316,7 @@ impl Build {
         rows: usize,
         data_type: &DataType,
     ) -> Built<'v> {
-        let too_many = || Misfit::of_column(format!("{data_type} has no runs of {rows} rows"));
+        let too_many = || Invalid::of_column(format!("{data_type} has no runs of {rows} rows"));
         let end: ArrayRef = match ends.data_type() {
             DataType::Int16 => {
                 let end = i16::try_from(rows).map_err(|_| too_many())?;
@@ -337,7 +337,7 @@ impl Build {
             .child_data(vec![end.to_data(), value.to_data()])
             .build()
             .map(make_array)
-            .map_err(|error| Misfit::rejected(&error))
+            .map_err(|error| Invalid::rejected(&error))
     }
 }
 
@@ -346,22 +346,22 @@ fn uuids<'v>(values: Values<'_, 'v>) -> Built<'v> {
     let rows = polled(values).map(|value| match value {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
-            let text = value.as_str().ok_or_else(|| Misfit::other(value, "arrow.uuid"))?;
+            let text = value.as_str().ok_or_else(|| Invalid::other(value, "arrow.uuid"))?;
             let uuid = parse::uuid(text);
-            uuid.map(Some).ok_or_else(|| Misfit::out_of_range(value, "arrow.uuid"))
+            uuid.map(Some).ok_or_else(|| Invalid::out_of_range(value, "arrow.uuid"))
         }
     });
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     FixedSizeBinaryArray::try_from_sparse_iter_with_size(rows.into_iter(), 16)
         .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| Misfit::rejected(&error))
+        .map_err(|error| Invalid::rejected(&error))
 }
 
 /// Booleans that are stored in bytes.
 fn bool8<'v>(values: Values<'_, 'v>) -> Built<'v> {
     primitive::<Int8Type>(&DataType::Int8, values, |value| match value {
         Value::Bool(value) => Ok((*value).into()),
-        _ => Err(Misfit::other(value, "arrow.bool8")),
+        _ => Err(Invalid::other(value, "arrow.bool8")),
     })
 }
 
@@ -375,11 +375,11 @@ fn each<'v, T>(
     values: Values<'_, 'v>,
     data_type: &DataType,
     get: impl Fn(&'v Value<'v>) -> Option<T>,
-) -> Result<Vec<Option<T>>, Misfit<'v>> {
+) -> Result<Vec<Option<T>>, Invalid<'v>> {
     polled(values)
         .map(|value| match value {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => get(value).map(Some).ok_or_else(|| Misfit::other(value, data_type)),
+            Some(value) => get(value).map(Some).ok_or_else(|| Invalid::other(value, data_type)),
         })
         .collect()
 }
@@ -394,11 +394,11 @@ where
 }
 
 /// Checks that the texts of a column fit into its buffer, and into memory.
-fn check_size<'v>(texts: &[Option<&str>], data_type: &DataType) -> Result<(), Misfit<'v>> {
+fn check_size<'v>(texts: &[Option<&str>], data_type: &DataType) -> Result<(), Invalid<'v>> {
     let size: usize = texts.iter().flatten().map(|text| text.len()).sum();
     memory::require(memory::ensure(size));
     if *data_type == DataType::Utf8 && size > MAX_TEXT {
-        return Err(Misfit::of_column(format!(
+        return Err(Invalid::of_column(format!(
             "the texts of a column of {data_type} have at most {MAX_TEXT} bytes, not {size}; pass a \
              schema with large_utf8"
         )));
@@ -435,9 +435,9 @@ where
 {
     let native = |value: &'v Value<'v>| match value {
         Value::Int(number) => {
-            T::Native::try_from(*number).map_err(|_| Misfit::out_of_range(value, data_type))
+            T::Native::try_from(*number).map_err(|_| Invalid::out_of_range(value, data_type))
         }
-        _ => Err(Misfit::other(value, data_type)),
+        _ => Err(Invalid::other(value, data_type)),
     };
     primitive::<T>(data_type, values, native)
 }
@@ -457,9 +457,9 @@ fn doubles<'v, T: ArrowPrimitiveType>(
                 let double = *number as f64;
                 (double < 9.2e18 && double as i64 == *number).then_some(double)
             }
-            _ => return Err(Misfit::other(value, data_type)),
+            _ => return Err(Invalid::other(value, data_type)),
         };
-        number.and_then(&exact).ok_or_else(|| Misfit::out_of_range(value, data_type))
+        number.and_then(&exact).ok_or_else(|| Invalid::out_of_range(value, data_type))
     };
     primitive::<T>(data_type, values, native)
 }
@@ -467,7 +467,7 @@ fn doubles<'v, T: ArrowPrimitiveType>(
 fn primitive<'v, T: ArrowPrimitiveType>(
     data_type: &DataType,
     values: Values<'_, 'v>,
-    native: impl Fn(&'v Value<'v>) -> Result<T::Native, Misfit<'v>>,
+    native: impl Fn(&'v Value<'v>) -> Result<T::Native, Invalid<'v>>,
 ) -> Built<'v> {
     let rows = polled(values).map(|value| match value {
         None | Some(Value::Null) => Ok(None),
@@ -511,9 +511,9 @@ fn moments<'v>(data_type: &DataType, values: Values<'_, 'v>) -> Built<'v> {
         DataType::Decimal64(..) => decimals::<Decimal64Type>(data_type, values),
         DataType::Decimal128(..) => decimals::<Decimal128Type>(data_type, values),
         DataType::Decimal256(..) => decimals::<Decimal256Type>(data_type, values),
-        _ => {
-            Err(Misfit::of_column(format!("{data_type} is a type that this version does not know")))
-        }
+        _ => Err(Invalid::of_column(format!(
+            "{data_type} is a type that this version does not know"
+        ))),
     }
 }
 
@@ -523,8 +523,8 @@ fn parsed<'v, T: ArrowPrimitiveType>(
     parse: impl Fn(&str) -> Option<T::Native>,
 ) -> Built<'v> {
     primitive::<T>(data_type, values, |value| {
-        let text = value.as_str().ok_or_else(|| Misfit::other(value, data_type))?;
-        parse(text).ok_or_else(|| Misfit::out_of_range(value, data_type))
+        let text = value.as_str().ok_or_else(|| Invalid::other(value, data_type))?;
+        parse(text).ok_or_else(|| Invalid::out_of_range(value, data_type))
     })
 }
 
@@ -537,7 +537,7 @@ where
     | DataType::Decimal128(precision, scale)
     | DataType::Decimal256(precision, scale)) = data_type
     else {
-        return Err(Misfit::of_column(format!("{data_type} is no decimal type")));
+        return Err(Invalid::of_column(format!("{data_type} is no decimal type")));
     };
     parsed::<T>(data_type, values, |text| parse::decimal(text, *precision, *scale)?.parse().ok())
 }
@@ -546,13 +546,13 @@ where
 fn cells_of<'v>(
     fields: &Fields,
     rows: &[Option<Members<'v>>],
-) -> Result<Vec<Vec<Option<&'v Value<'v>>>>, Misfit<'v>> {
+) -> Result<Vec<Vec<Option<&'v Value<'v>>>>, Invalid<'v>> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, field) in fields.iter().enumerate() {
         if places.insert(field.name(), place).is_some() {
             let name = excerpt(field.name());
             let message = format!("the schema has two fields of the name {name}; rename one");
-            return Err(Misfit { code: Code::DuplicateKey, ..Misfit::of_column(message) });
+            return Err(Invalid { code: Code::DuplicateKey, ..Invalid::of_column(message) });
         }
     }
     let mut cells = Vec::new();
@@ -568,7 +568,7 @@ fn cells_of<'v>(
             let guess = fields.get(guess).filter(|field| field.name() == key).map(|_| guess);
             let Some(place) = guess.or_else(|| places.get(&**key).copied()) else {
                 let key = excerpt(key);
-                return Err(Misfit::new(value, format!("the schema has no field {key}")));
+                return Err(Invalid::new(value, format!("the schema has no field {key}")));
             };
             cells[place][at] = Some(value);
         }
@@ -580,7 +580,7 @@ fn cells_of<'v>(
 fn check_nulls<'v>(
     field: &Field,
     cells: impl IntoIterator<Item = (Option<&'v Value<'v>>, Option<&'v Value<'v>>)>,
-) -> Result<(), Misfit<'v>> {
+) -> Result<(), Invalid<'v>> {
     let missing = |(cell, _): &(Option<&Value<'_>>, _)| cell.is_none_or(is_null);
     let missing = (!field.is_nullable()).then(|| cells.into_iter().find(missing)).flatten();
     match missing {
@@ -590,7 +590,7 @@ fn check_nulls<'v>(
             let message = format!("the schema allows no null in the field {name}");
             // A cell that is absent is in a row that is not.
             let steps = if cell.is_some() { String::new() } else { path_step(field.name()) };
-            Err(Misfit { value: cell.or(outer), steps, ..Misfit::of_column(message) })
+            Err(Invalid { value: cell.or(outer), steps, ..Invalid::of_column(message) })
         }
     }
 }
@@ -602,7 +602,7 @@ fn elements<'v>(
     values: Values<'_, 'v>,
     data_type: &DataType,
     missing: usize,
-) -> Result<Elements<'v>, Misfit<'v>> {
+) -> Result<Elements<'v>, Invalid<'v>> {
     let rows = each(values, data_type, Value::as_array)?;
     let mut elements = Vec::new();
     let mut sizes = Vec::new();

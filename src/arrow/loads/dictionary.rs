@@ -1,7 +1,7 @@
 //! Makes dictionary-encoded arrays: each value once, and for each row the index of its value.
 
 use super::build::{Build, Built, Values};
-use super::{Misfit, is_null};
+use super::{Invalid, is_null};
 use crate::gcf::Code;
 use crate::interrupt::polled;
 use crate::json::{self, Escape};
@@ -87,7 +87,9 @@ pub(super) fn array<'v>(
         DataType::UInt32 => encoded::<UInt32Type>,
         DataType::UInt64 => encoded::<UInt64Type>,
         _ => {
-            return Err(Misfit::of_column(format!("{data_type} has indices that are no integers")));
+            return Err(Invalid::of_column(format!(
+                "{data_type} has indices that are no integers"
+            )));
         }
     };
     encode(&distinct, values, indices)
@@ -103,12 +105,12 @@ fn encoded<'v, K: ArrowDictionaryKeyType>(
         let message = format!(
             "this is a value too many for a dictionary with indices of {indices}: it has {at}"
         );
-        let misfit = Misfit::of_column(message);
-        return Err(Misfit { value: distinct.values[at], code: Code::OutOfRange, ..misfit });
+        let invalid = Invalid::of_column(message);
+        return Err(Invalid { value: distinct.values[at], code: Code::OutOfRange, ..invalid });
     }
     let indices: PrimitiveArray<K> =
         polled(&distinct.rows).map(|row| row.and_then(K::Native::from_usize)).collect();
     DictionaryArray::try_new(indices, values)
         .map(|array| Arc::new(array) as ArrayRef)
-        .map_err(|error| Misfit::rejected(&error))
+        .map_err(|error| Invalid::rejected(&error))
 }

@@ -1,6 +1,6 @@
 //! Finds the Arrow type of the values of a column, if the caller gives none.
 
-use super::Misfit;
+use super::Invalid;
 use crate::interrupt::polled;
 use crate::memory;
 use crate::value::Value;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const EXACT: i64 = 1 << 53;
 
 /// The type of the values that are neither absent nor null; null if there are none.
-pub(super) fn data_type<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
+pub(super) fn data_type<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Invalid<'v>> {
     let mut found = DataType::Null;
     for value in polled(values.iter().flatten()) {
         let next = match value {
@@ -24,7 +24,7 @@ pub(super) fn data_type<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType
             Value::String(_) => DataType::Utf8,
             Value::Array(_) => return list(values),
             Value::Object(_) => return structure(values),
-            Value::BigInt(_) => return Err(Misfit::out_of_range(value, &DataType::Int64)),
+            Value::BigInt(_) => return Err(Invalid::out_of_range(value, &DataType::Int64)),
         };
         found = match (found, next) {
             (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64) => {
@@ -41,24 +41,24 @@ pub(super) fn data_type<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType
 }
 
 /// Integers beside doubles must be doubles, too.
-fn check_integers<'v>(values: &[Option<&'v Value<'v>>]) -> Result<(), Misfit<'v>> {
+fn check_integers<'v>(values: &[Option<&'v Value<'v>>]) -> Result<(), Invalid<'v>> {
     let inexact =
         |value: &&Value<'_>| matches!(value, Value::Int(n) if !(-EXACT..=EXACT).contains(n));
     match values.iter().flatten().copied().find(|value| inexact(value)) {
-        Some(value) => Err(Misfit::out_of_range(value, &DataType::Float64)),
+        Some(value) => Err(Invalid::out_of_range(value, &DataType::Float64)),
         None => Ok(()),
     }
 }
 
-fn mixed<'v>(value: &'v Value<'v>, found: &DataType) -> Misfit<'v> {
+fn mixed<'v>(value: &'v Value<'v>, found: &DataType) -> Invalid<'v> {
     let message = format!(
         "{} stands in a column of {found}; pass schema=, or read the text with gcf.loads",
         value.kind()
     );
-    Misfit::new(value, message)
+    Invalid::new(value, message)
 }
 
-fn list<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
+fn list<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Invalid<'v>> {
     let mut elements = Vec::new();
     for value in polled(values.iter().flatten()) {
         match value {
@@ -73,7 +73,7 @@ fn list<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
     Ok(DataType::List(Arc::new(Field::new("item", data_type(&elements)?, true))))
 }
 
-fn structure<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Misfit<'v>> {
+fn structure<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Invalid<'v>> {
     let mut columns: Vec<(&str, Vec<Option<&'v Value<'v>>>)> = Vec::new();
     let mut places = HashMap::new();
     for value in polled(values.iter().flatten()) {

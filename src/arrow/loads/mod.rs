@@ -38,9 +38,9 @@ pub fn gcf_loads(
 ) -> Result<Column, gcf::Error> {
     let root = gcf::decode_borrowed(text, options)?;
     let rows = elements(&root)
-        .ok_or_else(|| Misfit::new(&root, "a column needs an array, or an object of one array"))
+        .ok_or_else(|| Invalid::new(&root, "a column needs an array, or an object of one array"))
         .and_then(|rows| match UNSUPPORTED {
-            Some(reason) => Err(Misfit::new(&root, reason)),
+            Some(reason) => Err(Invalid::new(&root, reason)),
             None => Ok(rows),
         })
         .and_then(|rows| {
@@ -53,10 +53,10 @@ pub fn gcf_loads(
             let free = gcf::FREE_EXPANSION.saturating_mul(text.len() as u64);
             let limit = free.saturating_add(options.limits.max_expansion as u64);
             let array =
-                Build::new(limit).array(&field, &rows).map_err(|misfit| misfit.within("[*]"))?;
+                Build::new(limit).array(&field, &rows).map_err(|invalid| invalid.within("[*]"))?;
             Ok(Column::new(Arc::new(field), vec![array]))
         });
-    rows.map_err(|misfit| misfit.locate(&root))
+    rows.map_err(|invalid| invalid.locate(&root))
 }
 
 fn elements<'v>(root: &'v Value<'_>) -> Option<&'v [Value<'v>]> {
@@ -72,7 +72,7 @@ fn is_null(value: &Value<'_>) -> bool {
 }
 
 /// A value that does not fit its column, or a column that cannot be read.
-struct Misfit<'v> {
+struct Invalid<'v> {
     value: Option<&'v Value<'v>>,
     /// The steps of the path after that of the value, or after that of the rows if there is none.
     steps: String,
@@ -80,7 +80,7 @@ struct Misfit<'v> {
     message: String,
 }
 
-impl<'v> Misfit<'v> {
+impl<'v> Invalid<'v> {
     fn new(value: &'v Value<'v>, message: impl Into<String>) -> Self {
         Self { value: Some(value), ..Self::of_column(message.into()) }
     }
