@@ -104,6 +104,7 @@ def test_large_memory_would_be_noticed() -> None:
 
 
 def test_instructions_are_counted() -> None:
+    """Never fails: the summary of a run shows which measure the other tests have used."""
     if harness.counter() != "instructions":
         pytest.skip("NOT RUN: no valgrind to count instructions; processor time was compared")
 
