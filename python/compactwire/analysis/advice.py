@@ -148,12 +148,12 @@ def recommend(
         raise OptionError(message, option="seconds")
     frame = compare(value, formats=formats, tokenizer=tokenizer, seconds=seconds, progress=progress)
     figures, missing = _figures(frame)
-    figures, fit = _ranked(purpose, figures)
-    if not fit:
+    figures, eligible = _ranked(purpose, figures)
+    if not eligible:
         one = "no format for models" if purpose == "tokens" else "no format"
         message = f"{one} returns this input unchanged; compare() shows the reason for each"
         raise CompactWireError(message)
-    best, counted = fit[0], frame.attrs["tokenizer"]
+    best, counted = eligible[0], frame.attrs["tokenizer"]
     why = {"tokens": _tokens, "bytes": _bytes, "latency": _latency}[purpose](best, figures)
     if missing:
         why += f" Left out, because they do not return all inputs: {', '.join(missing)}."
