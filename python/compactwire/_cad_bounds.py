@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+# The segments of a round shape that does not say how many it has, and of an arc.
 SEGMENTS = 64
+# The copies of a pattern that are drawn.
 MAX_COPIES = 1000
+# The largest number in a document, and distance of a point from the origin, in its units.
 MAX_REACH = 1e9
+# Numbers that are closer to 0 count as 0.
 _SPECK = 1e-12
 MAX_TRIANGLES = 200_000
+# The estimated work: about one step for each pair of triangles that boolean operations compare.
 MAX_STEPS = 1_000_000
 
 _REFS = ("child", "left", "right", "sketch")

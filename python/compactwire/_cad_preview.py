@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, Literal
 
+# The color of a part without a material.
 _PLAIN = (0.62, 0.68, 0.76)
+# An edge is drawn if its faces meet at more than this angle.
 _SHARP_DEGREES = 25.0
+# Solids are cut into triangles of about two of so many parts of their largest extent: a face is
+# painted whole, in the order of depths.
 _PIECES = 60
 
 _MAX_PIXELS = 1 << 24

@@ -11,8 +11,10 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
+# On a terminal, the line appears once a call has taken this long.
 _PATIENCE_SECONDS = 0.5
 _INTERVAL_SECONDS = 0.1
+# Characters: a shorter line is padded, so that nothing of the one before remains.
 _WIDTH = 70
 
 

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+# The bits of a number, after the highest, that decide its bin.
 _BITS = 7
 _PPM = 1_000_000
+# The largest int64 of Arrow.
 _MOST = (1 << 63) - 1
+# The bits of the lower half of a number whose sum is computed in two halves.
 _HALF = 32
 _KEYS = ["format", "what", "bin"]
 # How many summaries are held while many are merged.

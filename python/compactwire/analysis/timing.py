@@ -11,6 +11,7 @@ from statistics import median, quantiles
 
 Work = Callable[[], object]
 
+# A median is that of so many rounds, or of `_FEW` if one call takes longer than the time given.
 ROUNDS = 7
 _FEW = 3
 # The least number of calls of `spend` for each function.
