@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -54,6 +55,52 @@ def test_a_result_is_a_column_and_can_be_taken_again() -> None:
     once = arrow.gcf_from_json(Column(['{"id":1}', None]))
     assert texts(once) == texts(once) == [gcf.from_json('{"id":1}'), None]
     assert texts(arrow.gcf_to_json(once)) == ['{"id":1}', None]
+
+
+@pytest.mark.parametrize(
+    ("column", "scalar"),
+    [
+        (arrow.encode, cw.encode),
+        (arrow.decode, cw.decode),
+        (arrow.inspect, cw.inspect),
+        (arrow.gcf_from_json, gcf.from_json),
+        (arrow.gcf_to_json, gcf.to_json),
+        (arrow.gcf_loads, gcf.loads),
+        (arrow.cad_from_compact, cad.from_compact),
+        (arrow.cad_from_binary, cad.from_binary),
+    ],
+)
+def test_every_option_for_one_message_is_one_for_a_column(column: Any, scalar: Any) -> None:
+    _, *options = inspect.signature(scalar).parameters.values()
+    of_column = inspect.signature(column).parameters
+    assert {option.name: option.default for option in options} == {
+        option.name: of_column[option.name].default for option in options
+    }
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("flatten", [{"a": {"b": 1}}] * 2),
+        ("constant_columns", [{"a": 1, "b": 2}] * 4),
+        ("group_values", [{"id": n, "team": f"team number {n // 9}"} for n in range(27)]),
+        ("list_columns", [{"id": n, "tags": ["a", "b"]} for n in range(4)]),
+        ("matrices", [[1, 2], [3, 4]]),
+    ],
+)
+def test_the_options_of_gcf_are_those_for_one_text(option: str, value: Any) -> None:
+    text = json.dumps(value)
+    changed = {option: option != "flatten"}
+    assert gcf.from_json(text, **changed) != gcf.from_json(text)
+    column = arrow.gcf_from_json(Column([text]), **changed)
+    assert texts(column) == [gcf.from_json(text, **changed)]
+    assert json.loads(texts(arrow.gcf_to_json(column, extensions=True))[0] or "") == value
+
+
+def test_json_of_a_column_is_ascii_on_request() -> None:
+    column = arrow.gcf_from_json(Column(['["é"]']))
+    assert texts(arrow.gcf_to_json(column, ensure_ascii=True)) == ['["\\u00e9"]']
+    assert texts(arrow.gcf_to_json(column)) == ['["é"]']
 
 
 def test_cad_texts_become_json_and_back() -> None:

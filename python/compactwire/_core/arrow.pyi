@@ -269,6 +269,9 @@ def gcf_from_json(
     *,
     flatten: bool = True,
     constant_columns: bool = False,
+    group_values: bool = False,
+    list_columns: bool = False,
+    matrices: bool = False,
     max_depth: int = 128,
     max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
@@ -280,7 +283,7 @@ def gcf_from_json(
     ----------
     column : Arrow column
         JSON texts.
-    flatten, constant_columns, max_depth
+    flatten, constant_columns, group_values, list_columns, matrices, max_depth
         As in `compactwire.gcf.from_json`.
     max_expansion : int
         How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
@@ -307,6 +310,7 @@ def gcf_to_json(
     column: _Column,
     /,
     *,
+    ensure_ascii: bool = False,
     extensions: bool = False,
     max_depth: int = 128,
     max_expansion: int = 268_435_456,
@@ -319,7 +323,7 @@ def gcf_to_json(
     ----------
     column : Arrow column
         GCF texts.
-    extensions, max_depth
+    ensure_ascii, extensions, max_depth
         As in `compactwire.gcf.to_json`.
     max_expansion : int
         As in `compactwire.gcf.to_json`, for each row. All rows together may become as many bytes

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 /// ----------
 /// column : Arrow column
 ///     JSON texts.
-/// flatten, constant_columns, max_depth
+/// flatten, constant_columns, group_values, list_columns, matrices, max_depth
 ///     As in `compactwire.gcf.from_json`.
 /// max_expansion : int
 ///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
@@ -41,13 +41,18 @@ use pyo3::prelude::*;
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, flatten = true, constant_columns = false, max_depth = 128,
-    max_expansion = 268_435_456, errors = "raise", threads = None,
+    column, /, *, flatten = true, constant_columns = false, group_values = false,
+    list_columns = false, matrices = false, max_depth = 128, max_expansion = 268_435_456,
+    errors = "raise", threads = None,
 ))]
+#[expect(clippy::fn_params_excessive_bools, clippy::too_many_arguments, reason = "options")]
 pub(super) fn gcf_from_json(
     column: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = named::flatten)] flatten: bool,
     #[pyo3(from_py_with = named::constant_columns)] constant_columns: bool,
+    #[pyo3(from_py_with = named::group_values)] group_values: bool,
+    #[pyo3(from_py_with = named::list_columns)] list_columns: bool,
+    #[pyo3(from_py_with = named::matrices)] matrices: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
@@ -55,8 +60,14 @@ pub(super) fn gcf_from_json(
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
     let limits = Limits { max_depth, ..Limits::default() };
-    let encode =
-        gcf::EncodeOptions { flatten, constant_columns, limits, ..gcf::EncodeOptions::default() };
+    let encode = gcf::EncodeOptions {
+        flatten,
+        constant_columns,
+        group_values,
+        list_columns,
+        matrices,
+        limits,
+    };
     call(column, |column| core::gcf_from_json(column, &encode, max_expansion, options))
 }
 
@@ -66,7 +77,7 @@ pub(super) fn gcf_from_json(
 /// ----------
 /// column : Arrow column
 ///     GCF texts.
-/// extensions, max_depth
+/// ensure_ascii, extensions, max_depth
 ///     As in `compactwire.gcf.to_json`.
 /// max_expansion : int
 ///     As in `compactwire.gcf.to_json`, for each row. All rows together may become as many bytes
@@ -89,11 +100,12 @@ pub(super) fn gcf_from_json(
 /// Source: GCF 3.6 sections 2 to 7.
 #[pyfunction]
 #[pyo3(signature = (
-    column, /, *, extensions = false, max_depth = 128, max_expansion = 268_435_456,
-    errors = "raise", threads = None,
+    column, /, *, ensure_ascii = false, extensions = false, max_depth = 128,
+    max_expansion = 268_435_456, errors = "raise", threads = None,
 ))]
 pub(super) fn gcf_to_json(
     column: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = named::ensure_ascii)] ensure_ascii: bool,
     #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = args::depth)] max_depth: usize,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
@@ -103,7 +115,8 @@ pub(super) fn gcf_to_json(
     let options = row_options(errors, threads)?;
     let limits = Limits { max_depth, max_expansion };
     let decode = gcf::DecodeOptions { extensions, limits };
-    call(column, |column| core::gcf_to_json(column, decode, Escape::Needed, options))
+    let escape = if ensure_ascii { Escape::NonAscii } else { Escape::Needed };
+    call(column, |column| core::gcf_to_json(column, decode, escape, options))
 }
 
 /// Decode a GCF text to a column: a table to structs.
