@@ -3,12 +3,13 @@
     python .ci/site.py SITE
 
 The directives of doctest are left out, a parameter has its own default also where a docstring
-explains several at once, and what people search for is a heading of its page: headings weigh most
-in the search of the site.
+explains several at once, each public name is a heading of the reference, and what people search for
+is a heading of its page: headings weigh most in the search of the site.
 """
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
@@ -18,6 +19,9 @@ from pathlib import Path
 DIRECTIVES = ("# doctest:", "<BLANKLINE>")
 # The text of a row of `cad.preview`, whose docstring explains `width, height : int`.
 ROW = re.compile(r"\bheight\s+int\s+In pixels[^.]*\.\s+480\s")
+PACKAGE = Path(__file__).parents[1] / "python" / "compactwire"
+# The command line has a page of its own.
+ELSEWHERE = {"__version__", "main", *(path.stem for path in PACKAGE.glob("*.py"))}
 SEARCHED = {
     "LangChain": "frameworks/langchain/",
     "MCP": "mcp/",
@@ -34,12 +38,35 @@ def faults(site: Path) -> list[str]:
     reference = site / "reference" / "cad" / "index.html"
     if not ROW.search(shown(reference)):
         found.append(f"{reference}: the default of height is not 480")
+    pages = (site / "reference").rglob("index.html")
+    headings = {each for page in pages for each in names(page)}
+    for module, name in public():
+        if name.lower() not in headings:
+            found.append(f"{site / 'reference'}: no heading has the name {name} of {module}")
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     for word, page in SEARCHED.items():
-        headings = [each["title"] for each in index["docs"] if each["location"].startswith(page)]
-        if not any(word.lower() in heading.lower() for heading in headings):
+        titles = [each["title"] for each in index["docs"] if each["location"].startswith(page)]
+        if not any(word.lower() in title.lower() for title in titles):
             found.append(f"{site / page}: no heading has the word {word}")
     return found
+
+
+def public() -> list[tuple[str, str]]:
+    """Return each module of the package with each name of its `__all__`."""
+    found = []
+    for path in [*PACKAGE.glob("[!_]*.py"), *PACKAGE.rglob("__init__.py")]:
+        module = path.parent.name if path.stem == "__init__" else path.stem
+        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__all__":
+                exported = set(ast.literal_eval(each.value)) - ELSEWHERE
+                found += [(module, name) for name in sorted(exported)]
+    return found
+
+
+def names(page: Path) -> list[str]:
+    """Return the last part of the address of each heading, in lower case."""
+    found = re.findall(r'<h\d id="([\w.]+)"', page.read_text(encoding="utf-8"))
+    return [each.rpartition(".")[2].lower() for each in found]
 
 
 def shown(page: Path) -> str:
