@@ -8,6 +8,7 @@ import json
 import platform
 import re
 import runpy
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -187,6 +188,22 @@ def test_fuzz_seeds_are_valid_input(target: str, read: Callable[[bytes], object]
             valid += 1
     # Invalid seeds are welcome too, and some lack the header that the target adds.
     assert valid >= len(seeds) / 4
+
+
+def test_notes_of_a_release_are_its_section_of_the_changelog() -> None:
+    def notes(version: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, ROOT / ".ci" / "notes.py", version]
+        return subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *others = re.split(r"^## ", changelog.partition("\n## ")[2], flags=re.MULTILINE)
+    version, _, section = first.partition("\n")
+    found = notes("v" + version.split()[0])
+    assert (found.stdout.strip(), found.returncode) == (section.strip(), 0)
+    assert not any(other in found.stdout for other in others)
+    missing = notes("v99.0.0")
+    assert (missing.stdout, missing.returncode) == ("", 1)
+    assert missing.stderr == "CHANGELOG.md has no section for 99.0.0: add one\n"
 
 
 def test_module_for_x86_has_the_instructions_of_avx512_for_signatures() -> None:
