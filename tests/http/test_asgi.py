@@ -354,6 +354,22 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
     assert inner.scope == {}
 
 
+def test_a_coded_body_over_the_limit_by_one_byte_is_refused() -> None:
+    inner = App(*whole(b""))
+    app = CompactASGI(inner, max_size=4_096)
+    session = opened(app)
+    for seq, (size, status) in enumerate([(4_096, 200), (4_097, 413), (4_096, 200)], 1):
+        coded = cw.Session().encode_request(context="x" * size, pack="bytes")
+        headers = [
+            (b"compactwire", session + b"; lane=0; seq=%d; coded; new" % seq),
+            (b"content-encoding", b"x-compactwire"),
+        ]
+        inner.body = b""
+        sent = call(app, headers, coded)
+        assert sent[0]["status"] == status
+        assert len(inner.body) == (size if status == 200 else 0)
+
+
 def test_a_body_in_small_parts_takes_no_more_memory_than_its_size() -> None:
     app = CompactASGI(App(*whole(b"")))
     session = opened(app)
@@ -570,9 +586,9 @@ def test_work_runs_in_a_process_that_was_forked_after_other_work() -> None:
 def test_short_messages_with_a_long_text_block_the_event_loop_once() -> None:
     threads: list[str] = []
 
-    def decode(session: cw.Session, coded: bytes) -> bytes:
+    def decode(session: cw.Session, coded: bytes, max_size: int) -> bytes:
         threads.append(threading.current_thread().name)
-        return body_of(session, coded)
+        return body_of(session, coded, max_size)
 
     inner = App(*whole(b""))
     app = CompactASGI(inner)

@@ -318,9 +318,9 @@ def test_a_body_that_is_read_while_its_session_is_forgotten_is_not_kept(
     turn = server.begin("POST", [(NAME, header), ("content-encoding", CODING)])
     assert turn is not None
 
-    def read(session: Session, coded: bytes) -> bytes:
+    def read(session: Session, coded: bytes, max_size: int) -> bytes:
         server.open(b"another")
-        return body_of(session, coded)
+        return body_of(session, coded, max_size)
 
     monkeypatch.setattr("compactwire.http._server.body_of", read)
     assert turn.body(coded) == body(99)

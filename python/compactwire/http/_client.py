@@ -439,7 +439,7 @@ class Exchange:
                 )
             answers = None if answer.new else lane.answers
             answers = answers or self._client.options.session()
-            body = body_of(answers, coded)
+            body = body_of(answers, coded, self._client.options.max_size)
         except CompactWireError:
             self.unreadable()
             raise

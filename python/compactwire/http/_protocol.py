@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from .._core import Session
 from .._texts import check_positive, real
-from ..errors import InvalidFormat, OptionError
+from ..errors import InvalidFormat, OptionError, OutputTooLarge
 from ..savings import Saving
 from ._header import CODING
 
@@ -87,7 +87,8 @@ class Options:
     def begin(self, first: bytes) -> tuple[Session, Session]:
         """The sessions of a sender and of its peer that begin with a body."""
         sender, peer = self.session(), self.session()
-        body_of(peer, sender.encode_request(context=first.decode(), pack="bytes"))
+        coded = sender.encode_request(context=first.decode(), pack="bytes")
+        body_of(peer, coded, self.max_size)
         return sender, peer
 
     def owner(self, headers: Headers, *more: str) -> bytes:
@@ -195,12 +196,20 @@ def without(headers: Headers, *names: str) -> Headers:
     return [(name, value) for name, value in headers if name not in names]
 
 
-def body_of(session: Session, coded: bytes) -> bytes:
-    """The body of a packed request. Raises a `DecodeError` if there is none."""
-    request = session.decode_request(coded)
+def body_of(session: Session, coded: bytes, max_size: int) -> bytes:
+    """The body of a packed request. Raises a `DecodeError` if there is none, or it is longer."""
+    too_large = OutputTooLarge(f"the body is larger than max_size, {max_size} bytes")
+    too_large.limit = max_size
+    try:
+        request = session.decode_request(coded)
+    except OutputTooLarge:  # It has the limit of the session, which leaves room for a frame.
+        raise too_large from None
     if request.context is None or request.tools or request.system is not None:
         raise InvalidFormat("expected a request with a context and nothing else")
-    return request.context.encode()
+    body = request.context.encode()
+    if len(body) > max_size:
+        raise too_large
+    return body
 
 
 @dataclass(slots=True)

@@ -186,18 +186,16 @@ class Turn:
         # Another request can end the lane at any time.
         requests = lane.requests or self._session_of(lane.first)
         try:
-            body = body_of(requests, coded)
+            body = body_of(requests, coded, self._server.options.max_size)
         except UnknownReference:
             self._server.wary = True
             raise RefusalError(409, "state") from None
-        except OutputTooLarge:
-            self._server.wary = True
-            raise RefusalError(413, "size") from None
-        except CompactWireError:
+        except CompactWireError as error:
             self._server.wary = True
             # It may have left something in the session.
             lane.requests, lane.request_size, lane.first = None, 0, b""
-            raise RefusalError(400, "body") from None
+            is_large = isinstance(error, OutputTooLarge)
+            raise RefusalError(*((413, "size") if is_large else (400, "body"))) from None
         self._accepted = True
         if len(body) > len(coded) + lane.size + LONG:
             self._server.wary = True
