@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import compactwire as cw
@@ -57,6 +59,14 @@ def size(column: Any) -> int:
     return len(gcf.dumps(column))
 
 
+def one_row(count: int) -> str:
+    """One row of empty cells in columns whose names are as short as they can be."""
+    signs = string.ascii_letters
+    names = (a + b + c for a in signs for b in signs + string.digits for c in signs + string.digits)
+    columns = ",".join(islice(names, count))
+    return f"GCF profile=generic\n## [1]{{{columns}}}\n{'|' * (count - 1)}\n"
+
+
 def text(make: Callable[[int], Any]) -> Callable[[int], str]:
     return lambda count: gcf.dumps(make(count))
 
@@ -92,6 +102,8 @@ CASES = [
         Case(f"gcf_loads: {make.__name__}", arrow.gcf_loads, text(make), 500, 10_000)
         for make in VALUES
     ),
+    # 1.6 KB for each column, and its text is only a short name.
+    Case("gcf_loads: one row", arrow.gcf_loads, one_row, 5_000, 190_000, factor=384),
     Case(
         "gcf.dumps of a table in a value: rows",
         lambda column: cw.shrink({"rows": column}),
