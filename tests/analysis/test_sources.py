@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any, Literal
@@ -163,6 +165,19 @@ def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> 
             read(source, column="txt")
     with pytest.raises(ValueError, match="'text' is of a table; the source is a column of string"):
         read(table["text"], column="text")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, a pipe is opened by two only")
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+    try:
+        with pytest.raises(CompactWireError, match=f"{name}: a pipe or device, expected a file"):
+            read(pipe)
+    finally:
+        os.close(writer)
 
 
 def test_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

@@ -608,6 +608,10 @@ def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
 
 
 def _skip_mark(file: BinaryIO, path: Path) -> None:
+    if not file.seekable():
+        raise CompactWireError(
+            f"{one_line(str(path))}: a pipe or device, expected a file; write its content to a file"
+        )
     mark = file.read(4)
     if mark.startswith(_WIDE_MARKS):
         raise CompactWireError(
