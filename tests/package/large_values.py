@@ -465,6 +465,16 @@ def replaced(value: Any) -> list[Any]:
     return [value.__replace__(**{name: getattr(value, name)}) for name in value._fields]
 
 
+def pickled(value: Any) -> object:
+    try:
+        return pickle.loads(pickle.dumps(value))
+    except pickle.PicklingError as error:
+        # pickle imports the module of the class again, and reports any error of that as this one.
+        if not str(error).endswith("failed"):
+            raise
+        raise MemoryError from error
+
+
 USES: dict[str, Callable[[Any], object]] = {
     "attributes": attributes,
     "repr": repr,
@@ -473,7 +483,7 @@ USES: dict[str, Callable[[Any], object]] = {
     "==": lambda value: value == copy.copy(value),
     "copies": lambda value: (copy.copy(value), copy.deepcopy(value)),
     "replaced": replaced,
-    "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+    "pickle": pickled,
 }
 
 
