@@ -198,18 +198,23 @@ def without(headers: Headers, *names: str) -> Headers:
 
 def body_of(session: Session, coded: bytes, max_size: int) -> bytes:
     """The body of a packed request. Raises a `DecodeError` if there is none, or it is longer."""
-    too_large = OutputTooLarge(f"the body is larger than max_size, {max_size} bytes")
-    too_large.limit = max_size
     try:
         request = session.decode_request(coded)
-    except OutputTooLarge:  # It has the limit of the session, which leaves room for a frame.
-        raise too_large from None
+    except OutputTooLarge:
+        # That error names the limit of the session: `FRAME` bytes more than the user's.
+        raise _too_large(max_size) from None
     if request.context is None or request.tools or request.system is not None:
         raise InvalidFormat("expected a request with a context and nothing else")
     body = request.context.encode()
     if len(body) > max_size:
-        raise too_large
+        raise _too_large(max_size)
     return body
+
+
+def _too_large(max_size: int) -> OutputTooLarge:
+    error = OutputTooLarge(f"the body is larger than max_size, {max_size} bytes")
+    error.limit = max_size
+    return error
 
 
 @dataclass(slots=True)

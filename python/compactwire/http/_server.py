@@ -194,8 +194,9 @@ class Turn:
             self._server.wary = True
             # It may have left something in the session.
             lane.requests, lane.request_size, lane.first = None, 0, b""
-            is_large = isinstance(error, OutputTooLarge)
-            raise RefusalError(*((413, "size") if is_large else (400, "body"))) from None
+            if isinstance(error, OutputTooLarge):
+                raise RefusalError(413, "size") from None
+            raise RefusalError(400, "body") from None
         self._accepted = True
         if len(body) > len(coded) + lane.size + LONG:
             self._server.wary = True
