@@ -1199,8 +1199,9 @@ def shrink(
 ) -> Shrunk:
     r"""Write a tool result, or any value, in the form that costs a model the fewest tokens.
 
-    Nothing is lost, and the result is never longer: a text that is not JSON, or cannot be made
-    shorter, is returned as it is. The same arguments give the same result on every machine.
+    Nothing is lost, and the result never has more tokens by the count of `tokenizer`: a text that
+    is not JSON, or cannot be made shorter, is returned as it is. The same arguments give the same
+    result on every machine.
 
     Parameters
     ----------
