@@ -20,8 +20,7 @@ def main() -> int:
     if version not in sections:
         print(f"CHANGELOG.md has no section for {version}: add one", file=sys.stderr)
         return 1
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    print(sections[version].strip())
+    sys.stdout.buffer.write(sections[version].strip().encode() + b"\n")
     return 0
 
 

@@ -167,7 +167,7 @@ def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> 
         read(table["text"], column="text")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, a pipe is opened by two only")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens both ends of a pipe at once")
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
 def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:
     pipe = tmp_path / name

@@ -469,8 +469,9 @@ def pickled(value: Any) -> object:
     try:
         return pickle.loads(pickle.dumps(value))
     except pickle.PicklingError as error:
-        # pickle imports the module of the class again, and reports any error of that as this one.
-        if not str(error).endswith("failed"):
+        # pickle imports the module of the class again. If that fails for lack of memory, the
+        # MemoryError is lost.
+        if "import of module" not in str(error):
             raise
         raise MemoryError from error
 

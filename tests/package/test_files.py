@@ -14,7 +14,7 @@ from compactwire import Dictionary, cad, gcf
 
 ROOT = Path(__file__).parents[2]
 
-unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs Unix")
+unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs limits of file sizes, and links")
 
 # Functions that replace a file. Those of claims have tests of their own; keys are never replaced.
 WRITERS = {
