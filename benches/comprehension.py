@@ -22,7 +22,7 @@ import compactwire as cw
 from compactwire import gcf
 from data.shapes import values
 
-SEED, VALUES = 2026, 400
+SEED, VALUES = 2026, 800
 LEAST_ROWS, MOST_ROWS = 6, 60
 ASK = "Answer with the value only, as JSON writes it, without quotes.\n\n"
 

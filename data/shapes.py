@@ -1,7 +1,7 @@
 """Values like those that tools and APIs return, for measuring the tokens of a form.
 
-Each shape is a function of a random generator; its words come from the texts in `corpus`. Every
-third shape is held out: nothing is tuned on it.
+Each shape is a function of a random generator; its words come from the texts in `corpus`. Shapes
+that are held out are for judging only: no price is measured with them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,29 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from .samples import CORPUS
 
 Shape = Callable[[Random], Any]
 
-HOLD_OUT_EVERY = 3
+# Short words and codes that values repeat.
+VOCABULARIES = tuple(
+    text.split()
+    for text in (
+        "USD EUR GBP JPY CHF SEK NOK AUD CAD NZD DKK PLN CZK TRY ZAR BRL MXN INR KRW SGD HKD CNY",
+        "GET POST PUT PATCH DELETE HEAD OPTIONS",
+        "de en fr es it pt nl pl ru zh ja ko ar tr sv da fi no cs hu",
+        "DE FR GB US JP CN BR IN ZA NL",
+        "ok up down on off hi lo yes no error warn info pass fail skip",
+        "OK KO NA ERR PASS FAIL SKIP N/A",
+        "open closed merged draft paid shipped pending done failed queued",
+        "kg km h ms GB MB C F mm hPa m/s",
+        "a b c d e f x y z A B C",
+        "red green blue black white",
+    )
+)
 
 
 @cache
@@ -309,36 +325,99 @@ def names(chance: Random) -> Any:
     return [name(chance) for _ in several(chance, 0, 60)]
 
 
-SHAPES: tuple[Shape, ...] = (
+def codes(chance: Random) -> list[str]:
+    """Return a few short words or codes, of one kind."""
+    letters = chance.choice([ascii_lowercase, ascii_uppercase])
+    length = chance.randint(2, 4)
+    made = ["".join(chance.choices(letters, k=length)) for _ in range(8)]
+    found = chance.choice([*VOCABULARIES, made])
+    return chance.sample(found, chance.randint(2, min(8, len(found))))
+
+
+def code_lists(chance: Random) -> Any:
+    """Return lists of codes: alone, in an object, or in rows."""
+    some = codes(chance)
+
+    def one(most: int) -> list[str]:
+        return chance.choices(some, k=chance.randint(0, most))
+
+    lists: list[Callable[[], Any]] = [
+        lambda: one(60),
+        lambda: {word(chance): one(60) for _ in several(chance, 1, 3)},
+        lambda: [{"id": i, "codes": one(5)} for i in several(chance)],
+        lambda: {name(chance): one(6) for _ in several(chance)},
+    ]
+    return chance.choice(lists)()
+
+
+def states(chance: Random) -> Any:
+    """Return an object with a code for each name."""
+    some, prefix = codes(chance), word(chance)
+    return {f"{prefix}{i}": chance.choice(some) for i in several(chance, 1, 60)}
+
+
+def grid(chance: Random) -> Any:
+    """Return rows of equal length of codes, or of literals and small numbers."""
+    literals = chance.sample([None, True, False, 0, 1, "", chance.randint(2, 99)], 3)
+    cells = chance.choice([codes(chance), literals])
+    columns = range(chance.randint(1, 10))
+    rows = [[chance.choice(cells) for _ in columns] for _ in several(chance, 2)]
+    return chance.choice([rows, {"range": "Sheet1!A1:J40", "values": rows}])
+
+
+def gaps(chance: Random) -> Any:
+    """Return time series in which many values are null."""
+    hours, known = range(chance.choice([24, 48, 72])), chance.random()
+
+    def one() -> Any:
+        number = chance.choice([chance.randint(0, 99), price(chance)])
+        return number if chance.random() < known else None
+
+    names = [word(chance) for _ in several(chance, 1, 4)]
+    return {"hourly": {one_name: [one() for _ in hours] for one_name in names}}
+
+
+def sparse_rows(chance: Random) -> Any:
+    """Return objects most of whose values are null, true or false."""
+    keys = [name(chance) for _ in several(chance, 1, 8)]
+    cells = [None, None, True, False, chance.randint(0, 99)]
+    return [{key: chance.choice(cells) for key in keys} for _ in several(chance)]
+
+
+# Those that prices are measured with. The values of a seed depend on the order.
+MEASURED: tuple[Shape, ...] = (
     issues,
     search_results,
-    graph,
     logs,
     orders,
-    packages,
     unlike_rows,
     folders,
-    one_object,
     query,
     coordinates,
-    services,
     metrics,
     documents,
-    languages,
     settings,
     events,
-    flags,
     names,
+)
+HELD_OUT: tuple[Shape, ...] = (
+    graph,
+    packages,
+    one_object,
+    services,
+    languages,
+    flags,
+    code_lists,
+    states,
+    grid,
+    gaps,
+    sparse_rows,
 )
 
 
 def values(count: int, *, seed: int = 0, held_out: bool) -> Iterator[tuple[str, Any]]:
     """Generate values with the names of their shapes, of shapes that are held out or not."""
-    shapes = [
-        shape
-        for i, shape in enumerate(SHAPES)
-        if (i % HOLD_OUT_EVERY == HOLD_OUT_EVERY - 1) == held_out
-    ]
+    shapes = HELD_OUT if held_out else MEASURED
     chance = Random(seed)
     for i in range(count):
         shape = shapes[i % len(shapes)]

@@ -7,11 +7,13 @@
 A tokenizer like o200k_base cuts a text into pieces (a word with the character before it, up to
 three digits, punctuation, white space) and turns each into tokens by itself. The estimate cuts the
 same pieces. It adds up the mean cost of words of the same class and length, and merges the
-characters of punctuation into tokens as the tokenizer does. `cut` and `merged` here are the
-reference for `src/shrink/estimate.rs` and `src/shrink/merges.rs`.
+characters of punctuation into tokens as the tokenizer does. `null`, `true` and `false` cost what
+they cost. `cut` and `merged` here are the reference for `src/shrink/estimate.rs` and
+`src/shrink/merges.rs`.
 
-The estimate is that of o200k_base. `shrink` also asks for that of cl100k_base, in which punctuation
-and characters beyond ASCII differ.
+The estimate is that of o200k_base. To compare two forms of the same data, `shrink` uses bounds, for
+o200k_base and for cl100k_base, in which punctuation and characters beyond ASCII differ: a word is
+one token in both forms, and one more for a mark before it.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from string import punctuation
 from typing import Any
 
 import compactwire as cw
@@ -68,7 +71,21 @@ COMMON_MARKS, COMMON_LENGTH = 128, 8
 SYMBOLS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")
 
 # The classes of pieces whose price depends on their length.
-CLASSES = ("word", "spaced word", "marked word", "capitals")
+CLASSES = (
+    "word",
+    "spaced word",
+    "delimited word",
+    "marked word",
+    "capitals",
+    "marked capitals",
+)
+
+# The words of JSON. Their cost is counted, after each mark.
+LITERALS = ("null", "true", "false")
+
+# The marks that GCF writes before a text.
+DELIMITERS = "|,=>"
+
 # The classes of characters beyond ASCII, whose price is that of a character.
 LATIN, TWO_BYTES, HAN, THREE_BYTES, FOUR_BYTES = range(5)
 
@@ -78,12 +95,20 @@ def cut(text: str) -> Iterator[tuple[str, str]]:
     for match in PIECE.finditer(text):
         kind = match.lastgroup or ""
         if match["word"] is not None:
-            letters, before = match["letters"], match["before"]
-            if letters[:2].isupper() and len(letters) > 1:
-                kind = "capitals"
-            else:
-                kind = {"": "word", " ": "spaced word"}.get(before, "marked word")
+            kind = word_class(match["before"], match["letters"])
         yield kind, match[0]
+
+
+def word_class(before: str, letters: str) -> str:
+    """Return the class of a word after a character, which may be empty."""
+    is_marked = before not in ("", " ")
+    if is_marked and letters in LITERALS:
+        return "literal"
+    if len(letters) > 1 and letters[:2].isupper():
+        return "marked capitals" if is_marked else "capitals"
+    if is_marked:
+        return "delimited word" if before in DELIMITERS else "marked word"
+    return "spaced word" if before else "word"
 
 
 def character_class(character: str) -> int:
@@ -132,6 +157,14 @@ def merges_of(encoding: str) -> Merges:
     return merges
 
 
+def marks_of(literal: str, encoding: str) -> str:
+    """Return the marks with which a literal is one token."""
+    import bpe_openai
+
+    count = bpe_openai.get_encoding(encoding).encode_ordinary
+    return "".join(mark for mark in punctuation if len(count(mark + literal)) == 1)
+
+
 class Prices:
     """Prices in 1/UNIT of a token."""
 
@@ -140,6 +173,8 @@ class Prices:
     # Frequent punctuation.
     marks: list[str]
     merges: dict[str, Merges]
+    # The marks with which a literal is one token.
+    literals: dict[str, dict[str, str]]
     characters: dict[str, list[int]]
 
     def __init__(self) -> None:
@@ -159,6 +194,11 @@ class Prices:
             prices.merges[encoding] = {
                 (int(left), int(right)): ASCII + row for row, (left, right) in enumerate(pairs)
             }
+        rows = match_in(text, r"(?s)LITERALS: .*? = \[(.*?)\];")
+        prices.literals = {
+            literal: dict(zip(VOCABULARIES, marks, strict=True))
+            for literal, *marks in re.findall(r'\(b"(\w+)", \[b"(.*?)", b"(.*?)"\]\)', rows)
+        }
         rows = match_in(text, r"CHARACTERS: .* = \[(.*)\]")
         prices.characters = {
             encoding: [int(price) for price in row.split(",")]
@@ -177,6 +217,10 @@ class Prices:
         common = [piece for (kind, piece), _ in pieces.most_common() if kind == "marks"]
         self.marks = [piece for piece in common if len(piece) <= COMMON_LENGTH][:COMMON_MARKS]
         self.merges = {encoding: merges_of(encoding) for encoding in VOCABULARIES}
+        self.literals = {
+            literal: {encoding: marks_of(literal, encoding) for encoding in VOCABULARIES}
+            for literal in LITERALS
+        }
         for text in texts:
             for kind, piece in cut(text):
                 if kind not in CLASSES:
@@ -209,12 +253,32 @@ class Prices:
                 total += sum(prices[character_class(one)] for one in piece.strip(" "))
             elif kind == "marks" or (kind in ("blank", "lines") and len(piece) > SHORT):
                 total += UNIT * self.tokens(piece, encoding)
+            elif kind == "literal":
+                total += UNIT * self.literal(piece, encoding)
             elif kind in CLASSES:
                 total += self.by_length[kind][min(len(piece), LONGEST)]
                 total += self.beyond[kind] * max(0, len(piece) - LONGEST)
             else:
                 total += UNIT
         return total
+
+    def bounds(self, text: str, encoding: str) -> tuple[int, int]:
+        """Return the least and the most that a text costs, with one token for each word."""
+        least = most = at = 0
+        for kind, piece in cut(text):
+            price = UNIT if kind in CLASSES else self.total(piece, encoding)
+            least, most = least + price, most + price
+            if kind in CLASSES and SYMBOLS.fullmatch(piece[0]) and piece[0] != " ":
+                is_inside = at > 0 and not SYMBOLS.fullmatch(text[at - 1])
+                is_delimiter = piece[0] in DELIMITERS
+                least += UNIT * is_delimiter
+                most += UNIT * (is_delimiter or not is_inside)
+            at += len(piece)
+        return least, most
+
+    def literal(self, piece: str, encoding: str) -> int:
+        """Return the number of tokens of a literal and the mark before it."""
+        return 1 if piece[0] in self.literals[piece[1:]][encoding] else 2
 
     def tokens(self, piece: str, encoding: str) -> int:
         """Return the number of tokens of punctuation or white space."""
@@ -306,6 +370,16 @@ def rendered(prices: Prices) -> str:
     for kind in CLASSES:
         row = ", ".join(str(price) for price in [*prices.by_length[kind], prices.beyond[kind]])
         out.append(f"pub(super) const {constant(kind)}: ByLength = [{row}];")
+    out += [
+        "",
+        "/// The words of JSON, and the marks with which they are one token, of `o200k_base` and",
+        "/// of `cl100k_base`. With other marks, they are two.",
+        f"pub(super) static LITERALS: [(&[u8], [&[u8]; 2]); {len(prices.literals)}] = [",
+    ]
+    for literal, marks in prices.literals.items():
+        row = ", ".join(f'b"{marks[encoding]}"' for encoding in VOCABULARIES)
+        out.append(f'    (b"{literal}", [{row}]),')
+    out.append("];")
     packed = sorted(
         (
             int.from_bytes(piece.encode(), "little"),

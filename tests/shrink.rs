@@ -7,6 +7,7 @@ use compactwire::gcf::Limits;
 use compactwire::json::{self, Escape};
 use compactwire::shrink::{
     ExpandError, Format, Options, Reason, Shrunk, estimate_tokens, expand, shrink, shrink_value,
+    shrink_value_with, shrink_with,
 };
 use compactwire::value::{Builder, Value};
 use std::collections::TryReserveError;
@@ -17,7 +18,7 @@ fn rows() -> String {
 }
 
 fn shrunk<'a>(text: &'a str, options: &Options) -> Shrunk<'a> {
-    shrink::<TryReserveError>(text, options, |text| Ok(estimate_tokens(text))).unwrap()
+    shrink(text, options).unwrap()
 }
 
 fn expanded(text: &str) -> Value<'static> {
@@ -62,9 +63,22 @@ fn other_text_stays_as_it_is_for_a_reason() {
 #[test]
 fn a_value_is_never_the_format_text() {
     let value = expanded("[1]");
-    let count = |text: &str| Ok::<_, TryReserveError>(estimate_tokens(text));
-    let found = shrink_value(&value, &Options::default(), count).unwrap();
+    let found = shrink_value(&value, &Options::default()).unwrap();
     assert_eq!((found.format, &*found.text), (Format::Json, "[1]"));
+}
+
+#[test]
+fn a_tokenizer_may_count_the_tokens() {
+    let text = rows();
+    let value = expanded(&text);
+    let bytes = |text: &str| Ok::<_, TryReserveError>(text.len() as u64);
+    let found = shrink_with(&text, &Options::default(), bytes).unwrap();
+    assert_eq!(
+        (found.tokens_before, found.tokens_after),
+        (text.len() as u64, found.text.len() as u64)
+    );
+    let of_value = shrink_value_with(&value, &Options::default(), bytes).unwrap();
+    assert_eq!((of_value.text, of_value.tokens_before), (found.text, compact(&value).len() as u64));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use compactwire::gcf::Limits;
 use compactwire::json;
-use compactwire::shrink::{Format, Options, Shrunk, estimate_tokens, expand, shrink};
+use compactwire::shrink::{Format, Options, Shrunk, estimate_tokens, expand, shrink, shrink_with};
 use compactwire::value::Builder;
 use libfuzzer_sys::fuzz_target;
 use std::collections::TryReserveError;
@@ -23,13 +23,12 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         json: !chosen(0),
         gcf: !chosen(1),
         extensions: !chosen(2),
-        exact: chosen(6),
         min_saving: if chosen(3) { defaults.min_saving } else { 0.0 },
         min_tokens: if chosen(4) { defaults.min_tokens } else { 0 },
         max_depth: if chosen(5) { 4 } else { defaults.max_depth },
         ..defaults
     };
-    let shrunk = estimated(text, &options);
+    let shrunk = result(text, &options, chosen(6));
     assert!(shrunk.tokens_after <= shrunk.tokens_before);
     assert_eq!(shrunk.tokens_after, estimate_tokens(&shrunk.text));
     assert_eq!(shrunk.format == Format::Text, shrunk.reason.is_some());
@@ -43,10 +42,13 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
     expand(&shrunk.text, Limits::default(), &mut builder).expect("the text of a result");
     let found = builder.finish().expect("a value");
     assert!(same::same(&found, &value), "{}", shrunk.text);
-    assert_eq!(estimated(&shrunk.text, &options).text, shrunk.text);
+    assert_eq!(result(&shrunk.text, &options, chosen(6)).text, shrunk.text);
 }));
 
-fn estimated<'t>(text: &'t str, options: &Options) -> Shrunk<'t> {
+/// Shrinks by the estimate, or with the estimate in place of a tokenizer.
+fn result<'t>(text: &'t str, options: &Options, is_exact: bool) -> Shrunk<'t> {
     let count = |text: &str| Ok::<_, TryReserveError>(estimate_tokens(text));
-    shrink(text, options, count).expect("enough memory")
+    let shrunk =
+        if is_exact { shrink_with(text, options, count) } else { shrink(text, options) };
+    shrunk.expect("enough memory")
 }

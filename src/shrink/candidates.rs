@@ -1,18 +1,17 @@
 //! The GCF candidates: one with every column form that saves, and one with groups of rows.
 //!
-//! Constant columns, list columns and matrices never make a text longer, so all candidates use them. Texts in
-//! arrays are an exception if tokens are only estimated.
+//! Constant columns, list columns and matrices never make a text longer, so all candidates use them.
 
 use super::same::Comparison;
-use super::{Options, Shrunk};
-use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, Node, ReadError, Tree};
+use super::{Options, Tokens};
+use crate::gcf::{self, DecodeOptions, EncodeOptions, Limits, ReadError, Tree};
 use crate::memory;
 use std::collections::TryReserveError;
 
 /// The best candidate.
 pub(super) enum Found {
     /// It reads back as the value.
-    Candidate { text: String, tokens: u64 },
+    Candidate { text: String, tokens: Tokens },
     /// A candidate would save enough, but none reads back as the value.
     Unverified,
     /// No candidate saves enough.
@@ -20,43 +19,14 @@ pub(super) enum Found {
 }
 
 /// The options of the candidates.
-fn encode_options(options: &Options, texts: &Texts) -> EncodeOptions {
+fn encode_options(options: &Options) -> EncodeOptions {
     EncodeOptions {
         constant_columns: true,
         group_values: true,
         list_columns: options.extensions,
-        matrices: options.extensions && !texts.in_rows,
+        matrices: options.extensions,
         limits: limits(options),
         ..EncodeOptions::default()
-    }
-}
-
-/// The texts that are elements of arrays.
-#[derive(Default)]
-struct Texts {
-    count: u64,
-    /// Whether an array with a text is itself an element of an array.
-    in_rows: bool,
-}
-
-impl Texts {
-    /// `is_element` tells whether the value is an element of an array.
-    fn add(&mut self, tree: &Tree<'_>, value: &Node<'_>, is_element: bool) {
-        match value {
-            Node::Array(array) => {
-                for item in tree.elements(*array) {
-                    if let Node::String(_) = item {
-                        self.count += 1;
-                        self.in_rows |= is_element;
-                    }
-                    self.add(tree, item, true);
-                }
-            }
-            Node::Object(object) if !object.flat => {
-                tree.values(*object).iter().for_each(|one| self.add(tree, one, false));
-            }
-            _ => {}
-        }
     }
 }
 
@@ -64,36 +34,25 @@ pub(super) fn limits(options: &Options) -> Limits {
     Limits { max_depth: options.max_depth, ..Limits::default() }
 }
 
-/// The candidate with the fewest tokens, but at most `most`; [`Found::Nothing`] if `most` is `None`. `other` is
-/// the best other form.
+/// The candidate with the fewest tokens, if it saves enough. `other` are those of the best other form.
 pub(super) fn best<E: From<TryReserveError>>(
     tree: &Tree<'_>,
     options: &Options,
-    other: &Shrunk<'_>,
-    most: Option<u64>,
-    count: &mut impl FnMut(&str) -> Result<u64, E>,
+    other: Tokens,
+    measure: &mut impl FnMut(&str) -> Result<Tokens, E>,
 ) -> Result<Found, E> {
-    let mut texts = Texts::default();
-    if !options.exact {
-        texts.add(tree, &tree.root, false);
-    }
-    // A word is cut in other places after the comma of GCF than after a quotation mark.
-    let most = most.and_then(|most| most.checked_sub(texts.count.div_ceil(2)));
-    let Some(most) = most else { return Ok(Found::Nothing) };
-    let forms = gcf::write_forms(tree, &encode_options(options, &texts));
+    let Some(most) = enough(other.count(), options) else { return Ok(Found::Nothing) };
+    let forms = gcf::write_forms(tree, &encode_options(options));
     let Some((text, grouped)) = unless_out_of_memory(forms)? else { return Ok(Found::Nothing) };
-    let mut candidates = vec![(count(&text)?, text)];
+    let mut candidates = vec![(measure(&text)?, text)];
     if let Some(grouped) = grouped {
-        candidates.push((count(&grouped)?, grouped));
+        candidates.push((measure(&grouped)?, grouped));
     }
-    candidates.retain(|(tokens, _)| *tokens <= most);
-    candidates.sort_by_key(|(tokens, _)| *tokens);
+    candidates.retain(|(tokens, _)| tokens.count() <= most && other.surely_exceed(*tokens));
+    candidates.sort_by_key(|(tokens, _)| tokens.count());
     let read_options = DecodeOptions { extensions: options.extensions, limits: limits(options) };
     let mut found = Found::Nothing;
     for (tokens, text) in candidates {
-        if !other.surely_exceeds(tokens, &text, options) {
-            continue;
-        }
         if reads_as(&text, tree, read_options)? {
             return Ok(Found::Candidate { text, tokens });
         }
@@ -101,6 +60,18 @@ pub(super) fn best<E: From<TryReserveError>>(
         found = Found::Unverified;
     }
     Ok(found)
+}
+
+/// The largest number of tokens with which GCF saves enough. `tokens` is that of the best other form.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a fraction of a number of tokens"
+)]
+fn enough(tokens: u64, options: &Options) -> Option<u64> {
+    let part = (tokens as f64 * options.min_saving).ceil() as u64;
+    tokens.checked_sub(part.max(options.min_tokens).max(1))
 }
 
 /// Whether a text reads back as the value of the tree.

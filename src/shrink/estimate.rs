@@ -3,28 +3,64 @@
 //! Tokenizers like `o200k_base` cut a text into pieces (a word with the character before it, up to three
 //! digits, punctuation, white space) and turn each piece into tokens by itself. The estimate cuts the
 //! same pieces. It adds up the mean cost of words of the same class and length, and counts the tokens of
-//! punctuation, which differ much between pieces of the same length.
+//! punctuation and of `null`, `true` and `false`, which JSON repeats.
+//!
+//! A mean says nothing about a text that repeats one word. To compare two forms of the same data, there is
+//! [`Estimate::surely_exceeds`], in which the words of both cancel out.
 //!
 //! Invariant: the estimate depends only on the text, so that the choices are the same on every platform. The
 //! independent reference is `data/tokens.py`, which also writes the prices.
 
 use super::merges::{CL100K, Merges, O200K};
 use super::prices::{
-    ByLength, CAPITALS, CHARACTERS, COMMON_MARKS, MARKED_WORD, SPACED_WORD, UNIT, WORD,
+    ByLength, CAPITALS, CHARACTERS, COMMON_MARKS, DELIMITED_WORD, LITERALS, MARKED_CAPITALS,
+    MARKED_WORD, SPACED_WORD, UNIT, WORD,
 };
 use crate::interrupt::Steps;
 
 /// Returns the estimated number of tokens of a text, for a tokenizer like `o200k_base`. The time is linear
 /// in the length.
 pub fn estimate_tokens(text: &str) -> u64 {
-    estimate(text, Encoding::O200k)
+    Sums::<false>::of(text).tokens()
 }
 
-/// The tokenizer whose tokens are estimated.
+/// What is known of the tokens of a text without a tokenizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Estimate {
+    /// The estimated number for `o200k_base`.
+    pub tokens: u64,
+    bounds: Bounds,
+}
+
+/// Prices for each encoding, by which forms of the same data are compared: their words are the same, so that
+/// each is priced as one token, whatever it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bounds {
+    /// The text costs at least this.
+    least: [u64; 2],
+    /// The text costs at most this: punctuation before a word adds up to one token to it.
+    most: [u64; 2],
+}
+
+impl Estimate {
+    pub(super) fn of(text: &str) -> Self {
+        let sums = Sums::<true>::of(text);
+        let with = |words: u64| sums.others.map(|others| others + words);
+        let bounds = Bounds { least: with(sums.least_words), most: with(sums.most_words) };
+        Self { tokens: sums.tokens(), bounds }
+    }
+
+    /// Whether these are more tokens than those of another form of the same data, by both encodings.
+    pub(super) fn surely_exceeds(&self, other: &Self) -> bool {
+        self.bounds.least.iter().zip(&other.bounds.most).all(|(least, most)| least > most)
+    }
+}
+
+/// The tokenizers whose tokens are estimated. Words have the same prices, punctuation and characters beyond
+/// ASCII have others.
 #[derive(Clone, Copy)]
-pub(super) enum Encoding {
+enum Encoding {
     O200k,
-    /// Words have the same prices; punctuation and characters beyond ASCII have others.
     Cl100k,
 }
 
@@ -37,18 +73,133 @@ impl Encoding {
     }
 }
 
-/// Returns the estimated number of tokens of a text.
-pub(super) fn estimate(text: &str, encoding: Encoding) -> u64 {
-    let bytes = text.as_bytes();
-    let (mut at, mut total) = (0, 0);
-    let mut steps = Steps::default();
-    while at < bytes.len() {
-        let (end, price) = piece(bytes, at, encoding);
-        steps.step();
-        total += price;
-        at = end;
+/// The prices of the pieces of a text. Those for `cl100k_base` are 0 unless they are asked for.
+#[derive(Default)]
+struct Sums<const CL100K: bool> {
+    words: u64,
+    /// As in [`Bounds`].
+    least_words: u64,
+    most_words: u64,
+    /// By the encoding.
+    others: [u64; 2],
+}
+
+impl<const CL100K: bool> Sums<CL100K> {
+    fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut sums = Self::default();
+        let mut steps = Steps::default();
+        let mut at = 0;
+        while at < bytes.len() {
+            at = sums.add_piece(bytes, at);
+            steps.step();
+        }
+        sums
     }
-    total.div_ceil(UNIT)
+
+    fn tokens(&self) -> u64 {
+        (self.words + self.others[Encoding::O200k as usize]).div_ceil(UNIT)
+    }
+
+    /// Adds the piece that starts at `at`, and returns its end.
+    #[inline]
+    fn add_piece(&mut self, bytes: &[u8], at: usize) -> usize {
+        let next = class(bytes, at + 1);
+        match CLASSES[usize::from(bytes[at])] {
+            Class::Lower | Class::Upper => self.add_word(bytes, at, at, &WORD, &CAPITALS),
+            Class::Digit => {
+                self.add_other(|_| UNIT);
+                // Stops after three digits: otherwise each piece of a long number would scan all the digits left.
+                run(&bytes[..bytes.len().min(at + 3)], at, |class| class == Class::Digit)
+            }
+            Class::Space if is_letter(next) => {
+                self.add_word(bytes, at, at + 1, &SPACED_WORD, &CAPITALS)
+            }
+            Class::Blank | Class::Mark if is_letter(next) => self.add_marked_word(bytes, at),
+            Class::Space if next == Some(Class::Mark) => self.add_marks(bytes, at),
+            Class::Space if next == Some(Class::Other) => self.add_characters(bytes, at + 1),
+            Class::Mark => self.add_marks(bytes, at),
+            Class::Other => self.add_characters(bytes, at),
+            Class::Space | Class::Blank | Class::LineBreak => {
+                let end = end_of_white_space(bytes, at);
+                self.add_other(|encoding| white_space_price(&bytes[at..end], encoding));
+                end
+            }
+        }
+    }
+
+    #[inline]
+    fn add_other(&mut self, price: impl Fn(Encoding) -> u64) {
+        self.others[0] += price(Encoding::O200k);
+        if CL100K {
+            self.others[1] += price(Encoding::Cl100k);
+        }
+    }
+
+    /// A word. A character at `start` before its letters belongs to the piece.
+    #[inline]
+    fn add_word(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        letters: usize,
+        prices: &ByLength,
+        capital_prices: &ByLength,
+    ) -> usize {
+        let (end, is_capitals) = end_of_word(bytes, letters);
+        let prices = if is_capitals { capital_prices } else { prices };
+        self.words += price(prices, end - start);
+        self.least_words += UNIT;
+        self.most_words += UNIT;
+        end
+    }
+
+    /// A word with the punctuation before it.
+    #[inline]
+    fn add_marked_word(&mut self, bytes: &[u8], at: usize) -> usize {
+        let is_delimiter = matches!(bytes[at], b'|' | b',' | b'=' | b'>');
+        let prices = if is_delimiter { &DELIMITED_WORD } else { &MARKED_WORD };
+        let (end, _) = end_of_word(bytes, at + 1);
+        if let Some((_, marks)) = LITERALS.iter().find(|(word, _)| *word == &bytes[at + 1..end]) {
+            self.add_other(|encoding| {
+                if marks[encoding as usize].contains(&bytes[at]) { UNIT } else { 2 * UNIT }
+            });
+            return end;
+        }
+        if is_delimiter {
+            // GCF has it between words. In a string, it stands in every form.
+            self.least_words += UNIT;
+            self.most_words += UNIT;
+        } else if at == 0 || !is_of_word(CLASSES[usize::from(bytes[at - 1])]) {
+            // The word begins with it. In another form, it may be a part of the punctuation before.
+            self.most_words += UNIT;
+        }
+        self.add_word(bytes, at, at + 1, prices, &MARKED_CAPITALS)
+    }
+
+    /// Punctuation with the space before it, if there is one, and the line breaks and slashes after it.
+    #[inline]
+    fn add_marks(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut end = run(bytes, at + 1, |class| class == Class::Mark);
+        while let Some(b'\r' | b'\n' | b'/') = bytes.get(end) {
+            end += 1;
+        }
+        match common_prices(bytes, at, end) {
+            Some(prices) => self.add_other(|encoding| u64::from(prices[encoding as usize])),
+            None => self.add_other(|encoding| UNIT * encoding.merges().count(&bytes[at..end])),
+        }
+        end
+    }
+
+    /// Characters beyond ASCII.
+    fn add_characters(&mut self, bytes: &[u8], at: usize) -> usize {
+        let end = run(bytes, at, |class| class == Class::Other);
+        self.add_other(|encoding| {
+            let prices = &CHARACTERS[encoding as usize];
+            bytes[at..end].iter().map(|&byte| u64::from(character_price(prices, byte))).sum()
+        });
+        end
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,50 +252,21 @@ fn run(bytes: &[u8], mut at: usize, accepted: impl Fn(Class) -> bool) -> usize {
     at
 }
 
-/// The end and the price of the piece that starts at `at`.
-#[inline]
-fn piece(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
-    let next = class(bytes, at + 1);
-    match CLASSES[usize::from(bytes[at])] {
-        Class::Lower | Class::Upper => word(bytes, at, at, &WORD),
-        Class::Digit => {
-            // Stops after three digits: otherwise each piece of a long number would scan all the digits left.
-            let three = &bytes[..bytes.len().min(at + 3)];
-            (run(three, at, |class| class == Class::Digit), UNIT)
-        }
-        Class::Space if is_letter(next) => word(bytes, at, at + 1, &SPACED_WORD),
-        Class::Blank | Class::Mark if is_letter(next) => word(bytes, at, at + 1, &MARKED_WORD),
-        Class::Space if next == Some(Class::Mark) => marks(bytes, at, encoding),
-        Class::Space if next == Some(Class::Other) => characters(bytes, at + 1, encoding),
-        Class::Mark => marks(bytes, at, encoding),
-        Class::Other => characters(bytes, at, encoding),
-        Class::Space | Class::Blank | Class::LineBreak => white_space(bytes, at, encoding),
-    }
-}
-
 fn is_letter(class: Option<Class>) -> bool {
     matches!(class, Some(Class::Lower | Class::Upper))
 }
 
-/// A word: capital letters, then small ones, from `letters` on. A character at `start` before them belongs
-/// to the piece.
-#[inline]
-fn word(bytes: &[u8], start: usize, letters: usize, prices: &ByLength) -> (usize, u64) {
-    let capitals = run(bytes, letters, |class| class == Class::Upper);
-    let end = run(bytes, capitals, |class| class == Class::Lower);
-    let prices = if capitals > letters + 1 { &CAPITALS } else { prices };
-    (end, price(prices, end - start))
+/// Whether words are made of the class, so that punctuation after it has words on both sides in every form.
+fn is_of_word(class: Class) -> bool {
+    matches!(class, Class::Lower | Class::Upper | Class::Digit | Class::Other)
 }
 
-/// Punctuation with the space before it, if there is one, and the line breaks and slashes after it.
+/// The end of the word whose letters start at `letters`: capital letters, then small ones. Whether it begins
+/// with several capital letters.
 #[inline]
-fn marks(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
-    let mut end = run(bytes, at + 1, |class| class == Class::Mark);
-    while let Some(b'\r' | b'\n' | b'/') = bytes.get(end) {
-        end += 1;
-    }
-    let common = common_prices(bytes, at, end).map(|prices| u64::from(prices[encoding as usize]));
-    (end, common.unwrap_or_else(|| UNIT * encoding.merges().count(&bytes[at..end])))
+fn end_of_word(bytes: &[u8], letters: usize) -> (usize, bool) {
+    let capitals = run(bytes, letters, |class| class == Class::Upper);
+    (run(bytes, capitals, |class| class == Class::Lower), capitals > letters + 1)
 }
 
 /// A hash table of the prices of common punctuation: an empty slot has the key 0.
@@ -193,17 +315,15 @@ fn common_prices(bytes: &[u8], at: usize, end: usize) -> Option<[u16; 2]> {
     (bytes[end - 1] != 0).then_some(COMMON[slot].1)
 }
 
-/// White space. It ends after its last line break; without a line break, it ends before its last character,
+/// White space ends after its last line break; without a line break, it ends before its last character,
 /// which belongs to the next piece.
-fn white_space(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
-    let end_and_price = |end| (end, white_space_price(&bytes[at..end], encoding));
+fn end_of_white_space(bytes: &[u8], at: usize) -> usize {
     let end =
         run(bytes, at, |class| matches!(class, Class::Space | Class::Blank | Class::LineBreak));
     if let Some(last) = bytes[at..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
-        return end_and_price(at + last + 1);
+        return at + last + 1;
     }
-    let end = if end < bytes.len() && end > at + 1 { end - 1 } else { end };
-    end_and_price(end)
+    if end < bytes.len() && end > at + 1 { end - 1 } else { end }
 }
 
 /// White space of at most so many bytes is one token.
@@ -213,20 +333,16 @@ fn white_space_price(piece: &[u8], encoding: Encoding) -> u64 {
     if piece.len() <= SHORT { UNIT } else { UNIT * encoding.merges().count(piece) }
 }
 
-/// Characters beyond ASCII.
-fn characters(bytes: &[u8], at: usize, encoding: Encoding) -> (usize, u64) {
-    let end = run(bytes, at, |class| class == Class::Other);
-    let prices = &CHARACTERS[encoding as usize];
-    let price = |byte: &u8| match byte {
+/// The price of a character beyond ASCII at its first byte; other bytes cost nothing.
+fn character_price(prices: &[u16; 5], byte: u8) -> u16 {
+    match byte {
         0xC0..=0xC9 => prices[0],
         0xCA..=0xDF => prices[1],
         0xE3..=0xED => prices[2],
         0xE0..=0xEF => prices[3],
         0xF0.. => prices[4],
-        // A continuation byte: its character is counted at the first byte.
         _ => 0,
-    };
-    (end, bytes[at..end].iter().map(|byte| u64::from(price(byte))).sum())
+    }
 }
 
 #[inline]
@@ -244,7 +360,7 @@ mod tests {
         let mut found = Vec::new();
         let mut at = 0;
         while at < text.len() {
-            let (end, _) = piece(text.as_bytes(), at, Encoding::O200k);
+            let end = Sums::<false>::default().add_piece(text.as_bytes(), at);
             found.push(&text[at..end]);
             at = end;
         }
@@ -273,5 +389,26 @@ mod tests {
         assert_eq!(estimate_tokens(""), 0);
         assert_eq!(estimate_tokens("a"), 1);
         assert_eq!(estimate_tokens("123456"), 2);
+    }
+
+    #[test]
+    fn literals_of_json_cost_what_they_cost() {
+        for text in [",null", ":true", "=false", "|null", ".true"] {
+            assert_eq!(estimate_tokens(text), 1, "{text}");
+        }
+        assert_eq!(estimate_tokens("|true"), 2);
+        let bounds = Estimate::of("/false").bounds;
+        assert_eq!((bounds.least, bounds.most), ([2 * UNIT, UNIT], [2 * UNIT, UNIT]));
+    }
+
+    #[test]
+    fn words_cancel_out_in_a_comparison() {
+        let exceeds = |text: &str, other| Estimate::of(text).surely_exceeds(&Estimate::of(other));
+        // One of punctuation, and one more for the mark before the word.
+        assert!(!exceeds(r#"","USD"#, ",USD"));
+        assert!(!exceeds(r#"":"incomprehensibilities"#, "=incomprehensibilities"));
+        assert!(!exceeds(r#""],["~name"#, "\n~name"));
+        assert!(exceeds(r#""],["name"#, "name"));
+        assert!(exceeds(r#""],["one_name"#, "one_name"));
     }
 }

@@ -3,8 +3,8 @@
 //! The candidates are the text without white space, and GCF with some of its options. A candidate is
 //! taken if it saves enough and reads back as the same value; otherwise the text stays as it is.
 //!
-//! Invariant: the result has at most as many tokens as the text, by the counter that the caller passes,
-//! and depends only on the text, the options and the counter.
+//! Invariant: the result has at most as many tokens as the text, and depends only on the text, the options
+//! and the counter that the caller passes, if any.
 //!
 //! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares the
 //! value with what a candidate reads back as, `estimate` counts tokens without a tokenizer, `merges` those of
@@ -26,23 +26,21 @@ use crate::gcf::{Builder, Bump, Limits, Tree};
 use crate::json::{self, Escape};
 use crate::memory;
 use crate::value::Value;
-use estimate::{Encoding, estimate};
+use estimate::Estimate;
 use minify::minify;
 use std::borrow::Cow;
 use std::collections::TryReserveError;
 
-/// The options of [`shrink`].
+/// The options of [`shrink`] and [`shrink_with`].
 ///
 /// ```
-/// use compactwire::shrink::{Format, Options, estimate_tokens, shrink};
+/// use compactwire::shrink::{Format, Options, shrink};
 ///
 /// // For a reader that knows only JSON.
 /// let options = Options { gcf: false, ..Options::default() };
-/// let count = |text: &str| Ok::<_, std::collections::TryReserveError>(estimate_tokens(text));
-/// let shrunk = shrink("[1,   2,   3]", &options, count).unwrap();
+/// let shrunk = shrink("[1,   2,   3]", &options).unwrap();
 /// assert_eq!((&*shrunk.text, shrunk.format), ("[1,2,3]", Format::Json));
 /// ```
-#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Whether JSON without white space is a candidate.
@@ -51,9 +49,6 @@ pub struct Options {
     pub gcf: bool,
     /// Whether GCF may have list columns and matrices, which are extensions that only this library reads.
     pub extensions: bool,
-    /// Whether `count` is a tokenizer. An estimate is not precise enough for texts in arrays, on which GCF
-    /// saves little or nothing: with it, each of them must save more, and there are no matrices of texts.
-    pub exact: bool,
     /// GCF is taken only if it saves at least this fraction of the tokens of the best other form.
     pub min_saving: f64,
     /// GCF is taken only if it saves at least this many tokens.
@@ -70,7 +65,6 @@ impl Default for Options {
             json: true,
             gcf: true,
             extensions: true,
-            exact: false,
             min_saving: 0.10,
             min_tokens: 16,
             max_size: 4 << 20,
@@ -124,34 +118,110 @@ pub struct Shrunk<'a> {
     pub reason: Option<Reason>,
 }
 
-impl Shrunk<'_> {
-    /// Whether the saving of a text with fewer tokens is one for other tokenizers, too, if it is estimated.
-    /// `cl100k_base` has tokens for punctuation in JSON, and before spaces, that `o200k_base` does not have;
-    /// a saving of a third of the tokens is larger than that.
-    fn surely_exceeds(&self, tokens: u64, text: &str, options: &Options) -> bool {
-        let estimate = |text| estimate(text, Encoding::Cl100k);
-        options.exact
-            || tokens <= self.tokens_after / 3 * 2
-            || estimate(text) <= estimate(&self.text)
+/// What is known of the tokens of a text.
+#[derive(Clone, Copy)]
+enum Tokens {
+    Estimated(Estimate),
+    Counted(u64),
+}
+
+impl Tokens {
+    fn count(self) -> u64 {
+        match self {
+            Self::Estimated(estimate) => estimate.tokens,
+            Self::Counted(count) => count,
+        }
+    }
+
+    /// Whether these are more tokens than those of another form of the same data. The estimated numbers cannot
+    /// tell: they are sums of the mean costs of words.
+    fn surely_exceed(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Estimated(this), Self::Estimated(other)) => this.surely_exceeds(&other),
+            _ => self.count() > other.count(),
+        }
     }
 }
 
-/// Shrinks a text that may be JSON. `count` counts the tokens of a text; [`estimate_tokens`] needs no
-/// tokenizer.
+/// Shrinks a text that may be JSON, by the estimate of its tokens: a form is taken only if it has fewer
+/// tokens for tokenizers like `o200k_base` and `cl100k_base`, whatever the words of the text cost.
+///
+/// # Errors
+/// If there is not enough memory.
+pub fn shrink<'a>(text: &'a str, options: &Options) -> Result<Shrunk<'a>, TryReserveError> {
+    choose(text, options, estimated)
+}
+
+/// Shrinks a text that may be JSON. `count` counts the tokens of a text.
 ///
 /// # Errors
 /// The errors of `count`, and that there is not enough memory.
-pub fn shrink<'a, E: From<TryReserveError>>(
+pub fn shrink_with<'a, E: From<TryReserveError>>(
     text: &'a str,
     options: &Options,
     mut count: impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Shrunk<'a>, E> {
-    let tokens_before = count(text)?;
+    choose(text, options, |text| count(text).map(Tokens::Counted))
+}
+
+/// Shrinks a value. The text before is its compact JSON, so the result is never [`Format::Text`].
+///
+/// # Errors
+/// As [`shrink`].
+pub fn shrink_value(
+    value: &Value<'_>,
+    options: &Options,
+) -> Result<Shrunk<'static>, TryReserveError> {
+    choose_for_value(value, options, estimated)
+}
+
+/// Shrinks a value as [`shrink_value`]. `count` counts the tokens of a text.
+///
+/// # Errors
+/// As [`shrink_with`].
+pub fn shrink_value_with<E: From<TryReserveError>>(
+    value: &Value<'_>,
+    options: &Options,
+    mut count: impl FnMut(&str) -> Result<u64, E>,
+) -> Result<Shrunk<'static>, E> {
+    choose_for_value(value, options, |text| count(text).map(Tokens::Counted))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "counting may fail")]
+fn estimated(text: &str) -> Result<Tokens, TryReserveError> {
+    Ok(Tokens::Estimated(Estimate::of(text)))
+}
+
+fn choose_for_value<E: From<TryReserveError>>(
+    value: &Value<'_>,
+    options: &Options,
+    measure: impl FnMut(&str) -> Result<Tokens, E>,
+) -> Result<Shrunk<'static>, E> {
+    memory::ensure(value.text_size().saturating_mul(TEXT_FACTOR))?;
+    let mut text = String::new();
+    json::write_in_order(value, Escape::Needed, &mut text);
+    let shrunk = choose(&text, options, measure)?;
+    let format = if shrunk.format == Format::Text { Format::Json } else { shrunk.format };
+    Ok(Shrunk { text: Cow::Owned(shrunk.text.into_owned()), format, ..shrunk })
+}
+
+/// The bytes of memory per byte of a value's text: for a buffer that grows, with escapes of six bytes.
+const TEXT_FACTOR: usize = 18;
+
+/// How often [`json::memory_of`] counts: for the value, and the tree made from it.
+const FACTOR: usize = 2;
+
+fn choose<'a, E: From<TryReserveError>>(
+    text: &'a str,
+    options: &Options,
+    mut measure: impl FnMut(&str) -> Result<Tokens, E>,
+) -> Result<Shrunk<'a>, E> {
+    let mut least = measure(text)?;
     let mut best = Shrunk {
         text: Cow::Borrowed(text),
         format: Format::Text,
-        tokens_before,
-        tokens_after: tokens_before,
+        tokens_before: least.count(),
+        tokens_after: least.count(),
         reason: None,
     };
     memory::ensure(json::memory_of(text.as_bytes()).saturating_mul(FACTOR))?;
@@ -165,11 +235,11 @@ pub fn shrink<'a, E: From<TryReserveError>>(
     if options.json
         && let Cow::Owned(_) = minified.text
     {
-        let tokens = count(&minified.text)?;
-        if tokens < best.tokens_after && best.surely_exceeds(tokens, &minified.text, options) {
+        let tokens = measure(&minified.text)?;
+        if tokens.count() < least.count() && least.surely_exceed(tokens) {
             best.text = minified.text;
             best.format = Format::Json;
-            best.tokens_after = tokens;
+            least = tokens;
         }
     }
     let mut reason = Reason::NoGain;
@@ -178,12 +248,11 @@ pub fn shrink<'a, E: From<TryReserveError>>(
     } else if options.gcf
         && let Some(tree) = tree
     {
-        let most = enough(best.tokens_after, options);
-        match candidates::best(&tree, options, &best, most, &mut count)? {
+        match candidates::best(&tree, options, least, &mut measure)? {
             candidates::Found::Candidate { text, tokens } => {
                 best.text = Cow::Owned(text);
                 best.format = Format::Gcf;
-                best.tokens_after = tokens;
+                least = tokens;
             }
             candidates::Found::Unverified => reason = Reason::Verify,
             candidates::Found::Nothing => {}
@@ -192,31 +261,9 @@ pub fn shrink<'a, E: From<TryReserveError>>(
     if best.format == Format::Text {
         best.reason = Some(reason);
     }
+    best.tokens_after = least.count();
     Ok(best)
 }
-
-/// Shrinks a value. The text before is its compact JSON, so the result is never [`Format::Text`].
-///
-/// # Errors
-/// As [`shrink`].
-pub fn shrink_value<E: From<TryReserveError>>(
-    value: &Value<'_>,
-    options: &Options,
-    count: impl FnMut(&str) -> Result<u64, E>,
-) -> Result<Shrunk<'static>, E> {
-    memory::ensure(value.text_size().saturating_mul(TEXT_FACTOR))?;
-    let mut text = String::new();
-    json::write_in_order(value, Escape::Needed, &mut text);
-    let shrunk = shrink(&text, options, count)?;
-    let format = if shrunk.format == Format::Text { Format::Json } else { shrunk.format };
-    Ok(Shrunk { text: Cow::Owned(shrunk.text.into_owned()), format, ..shrunk })
-}
-
-/// The bytes of memory per byte of a value's text: for a buffer that grows, with escapes of six bytes.
-const TEXT_FACTOR: usize = 18;
-
-/// How often [`json::memory_of`] counts: for the value, and the tree made from it.
-const FACTOR: usize = 2;
 
 /// A text that is to be shrunk.
 enum Parsed<'a> {
@@ -261,30 +308,13 @@ fn reason_of(error: &json::Error) -> Reason {
     }
 }
 
-/// The largest number of tokens with which GCF saves enough. `tokens` is that of the best other form.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a fraction of a number of tokens"
-)]
-fn enough(tokens: u64, options: &Options) -> Option<u64> {
-    let part = (tokens as f64 * options.min_saving).ceil() as u64;
-    tokens.checked_sub(part.max(options.min_tokens).max(1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::error::Error;
 
-    #[expect(clippy::unnecessary_wraps, reason = "the type of a counter")]
-    fn estimate(text: &str) -> Result<u64, TryReserveError> {
-        Ok(estimate_tokens(text))
-    }
-
     fn shrunk(text: &str) -> Shrunk<'_> {
-        let found = shrink(text, &Options::default(), estimate).unwrap();
+        let found = shrink(text, &Options::default()).unwrap();
         assert!(found.tokens_after <= found.tokens_before);
         assert_eq!(found.reason.is_some(), found.format == Format::Text);
         found
@@ -305,14 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_matrices_of_texts_need_a_tokenizer() {
+    fn lists_and_matrices_of_short_texts_need_a_tokenizer() {
         let row = |i| format!(r#"["part {i}","","shelf"]"#);
         let rows = (0..20).map(row).collect::<Vec<_>>().join(",");
         let words = |text: &str| Ok::<_, TryReserveError>(text.split(['"', '|']).count() as u64);
         let text = format!(r#"{{"ids":[1],"rows":[{rows}]}}"#);
         assert_eq!(shrunk(&text).format, Format::Text);
-        let exact = Options { exact: true, ..Options::default() };
-        let found = shrink(&text, &exact, words).unwrap();
+        let found = shrink_with(&text, &Options::default(), words).unwrap();
         assert!(found.text.contains("{[3]}"), "{}", found.text);
         let list = format!(r#"{{"names":[{}]}}"#, vec![r#""Ann Smith","open","""#; 20].join(","));
         assert_eq!(shrunk(&list).format, Format::Text);
@@ -371,6 +400,6 @@ mod tests {
     #[test]
     fn errors_of_the_counter_are_returned() {
         let message = |found: Result<Shrunk<'_>, Box<dyn Error>>| found.unwrap_err().to_string();
-        assert_eq!(message(shrink("[1]", &Options::default(), |_| Err("no".into()))), "no");
+        assert_eq!(message(shrink_with("[1]", &Options::default(), |_| Err("no".into()))), "no");
     }
 }

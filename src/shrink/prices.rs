@@ -8,8 +8,18 @@ pub(super) type ByLength = [u16; 26];
 
 pub(super) const WORD: ByLength = [0, 64, 64, 71, 68, 70, 77, 82, 82, 112, 127, 127, 135, 143, 206, 206, 271, 294, 294, 294, 294, 294, 294, 294, 294, 16];
 pub(super) const SPACED_WORD: ByLength = [0, 64, 64, 64, 67, 67, 67, 69, 72, 76, 78, 84, 89, 91, 96, 166, 196, 184, 221, 222, 222, 222, 222, 222, 222, 16];
-pub(super) const MARKED_WORD: ByLength = [0, 67, 67, 73, 112, 113, 116, 119, 136, 145, 150, 163, 164, 172, 181, 230, 230, 230, 230, 230, 230, 230, 230, 230, 230, 16];
-pub(super) const CAPITALS: ByLength = [0, 64, 64, 89, 66, 83, 89, 143, 123, 130, 148, 173, 176, 176, 180, 180, 180, 368, 407, 407, 407, 407, 407, 407, 407, 16];
+pub(super) const DELIMITED_WORD: ByLength = [0, 126, 126, 123, 128, 125, 132, 139, 146, 163, 165, 186, 186, 193, 204, 262, 262, 262, 262, 262, 262, 262, 262, 262, 262, 16];
+pub(super) const MARKED_WORD: ByLength = [0, 64, 64, 70, 101, 101, 106, 110, 131, 139, 146, 157, 157, 166, 175, 220, 220, 220, 220, 220, 220, 220, 220, 220, 220, 16];
+pub(super) const CAPITALS: ByLength = [0, 64, 64, 89, 66, 81, 83, 118, 122, 130, 142, 159, 165, 165, 165, 165, 165, 309, 309, 309, 309, 309, 309, 309, 309, 16];
+pub(super) const MARKED_CAPITALS: ByLength = [0, 95, 95, 95, 110, 105, 122, 197, 162, 141, 152, 153, 153, 156, 156, 156, 156, 156, 156, 156, 156, 156, 156, 156, 156, 16];
+
+/// The words of JSON, and the marks with which they are one token, of `o200k_base` and
+/// of `cl100k_base`. With other marks, they are two.
+pub(super) static LITERALS: [(&[u8], [&[u8]; 2]); 3] = [
+    (b"null", [b"(),-./:=>_|", b"(),-./:=>_|"]),
+    (b"true", [b"(,.:=>_", b"(,.:=>_"]),
+    (b"false", [b"(,.:=>_", b"(,./:=>_"]),
+];
 
 /// Prices of common punctuation, by its bytes as a little-endian number: those of
 /// `o200k_base` and of `cl100k_base`.
@@ -1526,4 +1536,4 @@ pub(super) static CL100K_BASE: [(u16, u16); 5787] = [
 
 /// Prices of characters beyond ASCII: Latin, others of two bytes, Han and Hangul,
 /// others of three bytes, four bytes; of `o200k_base` and of `cl100k_base`.
-pub(super) const CHARACTERS: [[u16; 5]; 2] = [[18, 8, 49, 58, 167], [153, 8, 75, 60, 428]];
+pub(super) const CHARACTERS: [[u16; 5]; 2] = [[22, 8, 49, 60, 171], [157, 8, 75, 62, 432]];

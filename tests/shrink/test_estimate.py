@@ -71,3 +71,18 @@ def test_json_and_gcf_are_estimated_as_a_tokenizer_counts_them(encoding: str) ->
     assert 0.95 <= median(ratios) <= 1.05
     assert ratios[len(ratios) // 20] >= 0.85
     assert ratios[-len(ratios) // 20] <= 1.12
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_a_form_is_only_taken_if_it_is_smaller_by_the_bounds_of_the_reference(
+    encoding: str,
+) -> None:
+    taken = 0
+    for shape, value in values(300, seed=4, held_out=True):
+        for text in forms(value)[1:3]:
+            shrunk = cw.shrink(text, min_saving=0, min_tokens=0)
+            if shrunk.format != "text":
+                taken += 1
+                (least, _), (_, most) = (PRICES.bounds(t, encoding) for t in (text, shrunk.text))
+                assert least > most, (shape, text)
+    assert taken > 300

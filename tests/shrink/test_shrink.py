@@ -126,6 +126,31 @@ def test_texts_in_arrays_are_not_longer_for_a_tokenizer(encoding: str, cells: An
         assert counts[0] <= counts[1]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        [None] * 60,
+        ["USD", "EUR", "GBP"] * 10,
+        ["GET", "POST", "PUT", "GET"] * 10,
+        {"hourly": {"gust": [None, 12, None] * 16, "snow": [None] * 48}},
+        {"range": "A1:C20", "values": [[None, 12, None]] * 20},
+        [[True, None] * 4] * 20,
+        {f"key{i}": "ko" for i in range(30)},
+        {"k0": ["ok"] * 40, "k1": ["ok"] * 40},
+        [["~ab"], ["~7"], ["~name"], ["~a"]] * 6,
+    ],
+    ids=lambda value: compact(value)[:30],
+)
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_a_word_that_is_repeated_is_not_longer_for_a_tokenizer(encoding: str, value: Any) -> None:
+    # Its cost may be far from the mean of words of its length.
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding(encoding)
+    counts = [
+        len(tokenizer.encode_ordinary(text)) for text in (str(cw.shrink(value)), compact(value))
+    ]
+    assert counts[0] <= counts[1]
+
+
 def test_rows_of_texts_become_a_matrix_where_a_tokenizer_counts_less() -> None:
     value = {"rows": [[f"part{i}", f"shelf{i}"] for i in range(20)]}
     assert cw.shrink(value).format == "json"

@@ -13,13 +13,14 @@ use crate::interrupt::attached;
 use crate::make::{Number, Str, make_str};
 use crate::named;
 use compactwire::gcf::Limits;
-use compactwire::shrink::{self, ExpandError, Format, Options, Reason, estimate_tokens, shrink};
+use compactwire::shrink::{
+    self, ExpandError, Format, Options, Reason, estimate_tokens, shrink, shrink_with,
+};
 use compactwire::value::drop_iteratively;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::collections::TryReserveError;
 
 /// The result of `shrink`: the text to send to a language model, and the tokens that it saves.
 ///
@@ -216,9 +217,7 @@ pub(super) fn shrink_object<'py>(
     }
     let min_tokens = min_tokens as u64;
     let counter = Counter::new(py, tokenizer)?;
-    let exact = matches!(counter, Counter::Callable(_));
-    let options =
-        Options { json, gcf, extensions, exact, min_saving, min_tokens, max_size, max_depth };
+    let options = Options { json, gcf, extensions, min_saving, min_tokens, max_size, max_depth };
     if let Ok(text) = value.cast::<PyString>() {
         return shrink_text(text, &options, &counter);
     }
@@ -228,10 +227,12 @@ pub(super) fn shrink_object<'py>(
     let default = converter(py, types, default)?;
     let value = value_with(value, "$", default.as_ref(), max_depth)?;
     let shrunk = match &counter {
-        Counter::Estimate => py
-            .detach(|| attached(|| shrink::shrink_value(&value, &options, estimate)))?
-            .map_err(Error::from),
-        Counter::Callable(call) => shrink::shrink_value(&value, &options, |text| count(call, text)),
+        Counter::Estimate => {
+            py.detach(|| attached(|| shrink::shrink_value(&value, &options)))?.map_err(Error::from)
+        }
+        Counter::Callable(call) => {
+            shrink::shrink_value_with(&value, &options, |text| count(call, text))
+        }
     };
     drop_iteratively(value);
     let shrunk = shrunk?;
@@ -259,8 +260,8 @@ fn shrink_text(
         });
     };
     let shrunk = match counter {
-        Counter::Estimate => detached(py, content.len(), || shrink(content, options, estimate))??,
-        Counter::Callable(call) => shrink(content, options, |text| count(call, text))?,
+        Counter::Estimate => detached(py, content.len(), || shrink(content, options))??,
+        Counter::Callable(call) => shrink_with(content, options, |text| count(call, text))?,
     };
     let result = match shrunk.format {
         Format::Text => text.clone(),
@@ -308,11 +309,6 @@ impl<'py> Counter<'py> {
             .getattr(intern!(py, "counter"))?;
         Ok(Self::Callable(counter.call1((name,))?))
     }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the type of a counter")]
-fn estimate(text: &str) -> Result<u64, TryReserveError> {
-    Ok(estimate_tokens(text))
 }
 
 fn count(call: &Bound<'_, PyAny>, text: &str) -> Result<u64> {
