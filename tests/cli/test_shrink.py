@@ -74,6 +74,15 @@ def test_rows_of_lines_and_cells_become_gcf(run: Runner) -> None:
     assert run("shrink --input text", lines, "rows.jsonl") == lines
 
 
+def test_json_lines_without_a_name_are_recognised_as_in_stats(run: Runner) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in ROWS)
+    for name in ("-", "rows", "rows.data"):
+        assert run("shrink", MARK + lines, name) == SMALL
+    for text in (lines + "end of the log\n", "\n".join(map(str, range(99)))):
+        assert run("shrink", text) == text
+    assert run("shrink", lines, "rows.log") == run("shrink --input text", lines) == lines
+
+
 @pytest.mark.parametrize("mark", ["", MARK])
 @pytest.mark.parametrize(
     ("name", "rows"), [("a.jsonl", '{"a": 1}\n'), ("a.csv", "a,b\n1,2\n3,4\n"), ("a.csv", "")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import compactwire as cw
@@ -16,19 +15,12 @@ from compactwire import cad, gcf
 
 from .._csv import START, delimiter_of
 from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
-from ._rows import BOM, KINDS, UNWRITABLE, as_json, check_value, judge_of
+from ._rows import BOM, UNWRITABLE, as_json, judge_of, kind_by_content, kind_by_name
 from ._shell import read, source_name, utf8
 
 if TYPE_CHECKING:
     from ..analysis.candidates import Kind, Reader
 
-_SUFFIXES = {
-    **KINDS,
-    ".json": "json",
-    ".gcf": "gcf",
-    **dict.fromkeys((".txt", ".md", ".rst", ".log"), "text"),
-    **dict.fromkeys((".vcad", ".vcadc", ".vcadb"), "vcad"),
-}
 _INPUT, _JSON = "input", "json"
 # The text of an input, without a byte order mark; see `_opened`.
 _TEXT = '{}.decode("utf-8-sig")'
@@ -159,12 +151,12 @@ def read_input(path: str, kind: str, limit: int) -> Input:
         Its content is not of its kind; the message says where.
     """
     if kind == "auto":
-        kind = _SUFFIXES.get(PurePath(path).suffix.lower(), "")
+        kind = kind_by_name(path)
     # A document may be binary.
     data = read(path, limit, None if kind == "vcad" else judge_of(kind, path))
     if kind:
         return _parsed(data, kind, path)
-    kind = _sniffed(data)
+    kind = kind_by_content(data)
     try:
         return _parsed(data, kind, path)
     except cw.CompactWireError as error:
@@ -191,25 +183,6 @@ def _parsed(data: bytes, kind: str, path: str) -> Input:
     else:
         setup += _loading(path, kind, content)
     return Input(kind, content, prepared(value, content), text, [*setup, _COMPACT])
-
-
-def _sniffed(data: bytes) -> str:
-    """The kind of a content whose name does not tell it."""
-    text = data.removeprefix(BOM).lstrip(b" \t\r\n")
-    if text.startswith(b"GCF profile="):
-        return "gcf"
-    if text[:1] not in (b"{", b"["):
-        return "text"
-    lines = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
-    return "jsonl" if len(lines) == 2 and all(map(_is_container, lines)) else "json"
-
-
-def _is_container(line: bytes) -> bool:
-    try:
-        check_value(line)
-    except cw.CompactWireError:
-        return False
-    return line.lstrip()[:1] in (b"{", b"[")
 
 
 def _value(data: bytes) -> Any:

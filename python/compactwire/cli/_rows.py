@@ -25,6 +25,39 @@ _BEGINNINGS = {b"", *(bytes([byte]) for byte in b'{["-0123456789tfn')}
 UNWRITABLE = {"limit_exceeded", "out_of_range"}
 
 KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+ROWS = ("jsonl", "csv", "tsv")
+
+_SUFFIXES = {
+    **KINDS,
+    ".json": "json",
+    ".gcf": "gcf",
+    **dict.fromkeys((".txt", ".md", ".rst", ".log"), "text"),
+    **dict.fromkeys((".vcad", ".vcadc", ".vcadb"), "vcad"),
+}
+
+
+def kind_by_name(path: str) -> str:
+    """The kind of a file by its suffix; empty for another suffix and for standard input."""
+    return _SUFFIXES.get(PurePath(path).suffix.lower(), "")
+
+
+def kind_by_content(data: bytes) -> str:
+    """The kind of a content whose name does not tell it."""
+    text = data.removeprefix(BOM).lstrip(b" \t\r\n")
+    if text.startswith(b"GCF profile="):
+        return "gcf"
+    if text[:1] not in (b"{", b"["):
+        return "text"
+    lines = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
+    return "jsonl" if len(lines) == 2 and all(map(_is_container, lines)) else "json"
+
+
+def _is_container(line: bytes) -> bool:
+    try:
+        check_value(line)
+    except cw.CompactWireError:
+        return False
+    return line.lstrip()[:1] in (b"{", b"[")
 
 
 def add_kind(parser: argparse.ArgumentParser) -> None:

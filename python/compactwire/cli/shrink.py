@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import compactwire as cw
 
 from .. import _expanded
-from ._rows import BOM, KINDS, as_json, judge_of
+from ._rows import BOM, ROWS, as_json, judge_of, kind_by_content, kind_by_name
 from ._shell import (
     DEFAULT,
     add_command,
@@ -50,8 +49,8 @@ def _add_shrink(commands: Commands) -> None:
         "--input",
         choices=("auto", _TEXT, "jsonl", "csv", "tsv"),
         default="auto",
-        help="the format of the input: auto goes by the suffix .jsonl, .ndjson, .csv or .tsv, "
-        f"and is text otherwise, which may be JSON ({DEFAULT})",
+        help="the format of the input: auto goes by the suffix of the file and then by its "
+        f"content, and is text unless it has rows; text may be JSON ({DEFAULT})",
     )
     parser.add_argument(
         "--tokenizer",
@@ -103,16 +102,17 @@ def _shrink(args: argparse.Namespace) -> int:
 def _shrunk(args: argparse.Namespace) -> cw.Shrunk:
     name, kind = source_name(args.file), args.input
     if kind == "auto":
-        kind = KINDS.get(PurePath(args.file).suffix.lower(), _TEXT)
-    data = read(args.file, args.max_input, judge_of(kind, args.file))
+        kind = kind_by_name(args.file)
+    is_rows = kind in ROWS
+    data = read(args.file, args.max_input, judge_of(kind if is_rows else _TEXT, args.file))
     content = data.removeprefix(BOM)
-    if kind == _TEXT:
-        shrunk = _call(utf8(content, name), args)
+    text = utf8(content, name)
+    if is_rows:
+        shrunk = _of_rows(text, as_json(content, kind, name), args)
+    elif not kind and (rows := _rows_in(content, name)):
+        shrunk = _of_rows(text, rows, args)
     else:
-        shrunk = _of_rows(
-            _call(utf8(content, name), args, formats=()),
-            _call(as_json(content, kind, name).decode(), args),
-        )
+        shrunk = _call(text, args)
     if shrunk.format == "text":
         # With its byte order mark, if it has one.
         return shrunk.__replace__(text=utf8(data, name))
@@ -129,8 +129,22 @@ def _call(text: str, args: argparse.Namespace, formats: Sequence[Any] = _FORMATS
     )
 
 
-def _of_rows(lines: cw.Shrunk, array: cw.Shrunk) -> cw.Shrunk:
+def _rows_in(content: bytes, name: str) -> bytes:
+    """The rows of JSON Lines as an array; nothing if that is not what the content is.
+
+    Lines that only begin as JSON Lines, such as those of a log, are text.
+    """
+    if kind_by_content(content) != "jsonl":
+        return b""
+    try:
+        return as_json(content, "jsonl", name)
+    except cw.CompactWireError:
+        return b""
+
+
+def _of_rows(text: str, rows: bytes, args: argparse.Namespace) -> cw.Shrunk:
     """The rows as GCF if that has fewer tokens than their lines, otherwise the lines."""
+    lines, array = _call(text, args, formats=()), _call(rows.decode(), args)
     if array.format == "gcf" and array.tokens_after < lines.tokens_before:
         return array.__replace__(tokens_before=lines.tokens_before)
     return lines
