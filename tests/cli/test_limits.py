@@ -67,7 +67,11 @@ def test_standard_input_without_an_end_is_refused(
         ("gcf encode --input csv", b"a,\xff\n", "standard input: not UTF-8 from byte 2 on"),
         ("gcf decode", b"y\n", "expected GCF as the first word"),
         ("shrink", b"\0", "standard input: not text: a NUL byte at byte 0"),
-        ("expand", b"y\n", "standard input: invalid_json: expected a JSON value, found"),
+        (
+            "expand",
+            b"y\n",
+            "standard input: neither GCF nor JSON: invalid_json: expected a JSON value",
+        ),
         ("encode", b"abc\xff", "standard input: not UTF-8 from byte 3 on"),
         ("cad compact -", b"\0", "standard input: not text: a NUL byte at byte 0"),
         ("cad expand -", b"y\n", "line 1, column 1: unknown opcode y"),

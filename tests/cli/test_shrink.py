@@ -93,6 +93,46 @@ def test_rows_never_need_more_tokens_than_their_lines(
     assert run("shrink", mark + rows, name) == mark + rows
 
 
+@pytest.mark.parametrize("mark", ["", MARK])
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        ('{"a": 1.10}\n{"b": [2]}\n', '[{"a":1.10},{"b":[2]}]'),
+        ("\n[1]\r\n\n[18446744073709551616]\n\n", "[[1],[18446744073709551616]]"),
+        ('"a"\n1\nnull', '["a",1,null]'),
+    ],
+)
+def test_lines_that_stay_lines_come_back_as_rows(
+    mark: str, lines: str, rows: str, run: Runner
+) -> None:
+    for name in ("rows.jsonl", "-"):
+        printed = run("shrink", mark + lines, name)
+        assert printed == mark + lines
+        assert run("expand", printed, "rows.jsonl") == run("expand", printed) == rows + "\n"
+
+
+def test_rows_that_look_like_other_text_come_back_with_their_format(run: Runner) -> None:
+    one = '{"a": 1}\n'
+    assert run("expand", run("shrink", one, "rows.jsonl")) == '{"a":1}\n'
+    assert run("expand --input jsonl", one) == run("expand", one, "a.ndjson") == '[{"a":1}]\n'
+    cells = run("shrink", "id,t\n1,x\n", "rows.csv")
+    expected = '[{"id":"1","t":"x"}]\n'
+    assert run("expand --input csv", cells) == run("expand", cells, "a.csv") == expected
+    for command in ("expand", "expand --input jsonl", "expand --input csv"):
+        assert json.loads(run(command, SMALL)) == ROWS
+
+
+@pytest.mark.parametrize("text", ["id,t\n1,x\n", "name,t\n" + "1,x\n" * 99, "prose"])
+def test_an_error_of_expand_names_the_option_for_csv(
+    text: str, tmp_path: Path, capsys: Captured
+) -> None:
+    path = tmp_path / "rows"
+    path.write_text(text, encoding="utf-8")
+    assert main(["expand", str(path)]) == 1
+    assert "neither GCF nor JSON" in (error := capsys.readouterr().err)
+    assert "for rows of CSV, pass --input csv" in error
+
+
 def test_json_has_the_text_and_its_tokens(run: Runner) -> None:
     found = json.loads(run("shrink --json", json.dumps(ROWS)))
     shrunk = cw.shrink(json.dumps(ROWS))
@@ -129,6 +169,8 @@ def test_several_texts_begin_on_lines_of_their_own(tmp_path: Path, capsys: Captu
     [
         ("prose", 'neither GCF nor JSON: invalid_json: expected a JSON value, found "prose"'),
         ('{"a":1,\n"b":}', "(line 2, column 5)"),
+        ('{"a":1}\n{"b":}\n', "(line 2, column 6)"),
+        ("[\n1]\n[\n2]\n", "unexpected characters after the JSON value (line 3, column 1)"),
         ("GCF profile=generic\n## [2]{id}\n1\n", "count_mismatch"),
         ('{"a":1,"a":2}', "duplicate_key"),
     ],

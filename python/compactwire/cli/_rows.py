@@ -113,11 +113,16 @@ def _first_value(path: str) -> Callable[[bytes], object]:
 
     def judge(first: bytes) -> None:
         is_text(first)
-        if first.removeprefix(BOM).lstrip(b" \t\r\n")[:1] not in _BEGINNINGS:
+        if not may_be_value(first):
             with naming(path):
                 gcf.from_json(first.removeprefix(BOM))
 
     return judge
+
+
+def may_be_value(first: bytes) -> bool:
+    """Whether the first bytes of a content may begin a JSON value."""
+    return first.removeprefix(BOM).lstrip(b" \t\r\n")[:1] in _BEGINNINGS
 
 
 def _only_value(path: str) -> Callable[[bytes], object]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import compactwire as cw
 
 from .. import _expanded
-from ._rows import BOM, ROWS, as_json, judge_of, kind_by_content, kind_by_name
+from ._rows import (
+    BOM,
+    KINDS,
+    ROWS,
+    as_json,
+    check_value,
+    judge_of,
+    kind_by_content,
+    kind_by_name,
+    may_be_value,
+)
 from ._shell import (
     DEFAULT,
     add_command,
@@ -75,7 +86,14 @@ def _add_expand(commands: Commands) -> None:
     about = "convert what `compactwire shrink` wrote to JSON"
     example = "compactwire shrink orders.json | compactwire expand"
     parser = add_command(commands, "expand", each_file(_run_expand, ".json"), about, example)
-    add_inputs(parser, "GCF or JSON")
+    add_inputs(parser, "GCF, JSON, or rows that shrink printed as they were")
+    parser.add_argument(
+        "--input",
+        choices=("auto", *ROWS),
+        default="auto",
+        help="the format of rows that did not become GCF: auto goes by the suffix .jsonl, .ndjson, "
+        f".csv or .tsv, and also finds JSON Lines by their content ({DEFAULT})",
+    )
     add_output(parser)
 
 
@@ -154,14 +172,52 @@ def _as_json(shrunk: cw.Shrunk) -> dict[str, object]:
     return {name: getattr(shrunk, name) for name in _MEMBERS}
 
 
-def _first(path: str) -> Callable[[bytes], object]:
-    """For `read`: the first bytes begin GCF or JSON."""
-    is_json = judge_of("jsonl", path)
-    return lambda first: None if first.removeprefix(BOM).startswith(b"GCF ") else is_json(first)
-
-
 def _run_expand(args: argparse.Namespace) -> int:
+    name, kind = source_name(args.file), args.input
+    if kind == "auto":
+        kind = KINDS.get(PurePath(args.file).suffix.lower(), "")
+    data = read(args.file, args.max_input, _first(kind, args.file)).removeprefix(BOM)
     with naming(args.file):
-        data = read(args.file, args.max_input, _first(args.file))
-        text = utf8(data.removeprefix(BOM), source_name(args.file))
-        return write(_expanded.as_json(text) + "\n", args.output)
+        if not _is_gcf(data) and (kind or _has_lines(data)):
+            data = as_json(data, kind or "jsonl", name)
+        return write(_json(utf8(data, name), kind) + "\n", args.output)
+
+
+def _is_gcf(content: bytes) -> bool:
+    return content.startswith(b"GCF ")
+
+
+def _first(kind: str, path: str) -> Callable[[bytes], object]:
+    """For `read`: the first bytes begin GCF, or what else is expected."""
+    are_rows = judge_of(kind, path)
+
+    def judge(first: bytes) -> None:
+        content = first.removeprefix(BOM)
+        if _is_gcf(content):
+            return
+        are_rows(first)
+        if not kind and not may_be_value(content):
+            with naming(path):
+                _json(content.decode(errors="ignore"), kind)
+
+    return judge
+
+
+def _has_lines(content: bytes) -> bool:
+    """Whether the first of several lines is a JSON value, so that the content is not one value."""
+    first, _, rest = content.strip(b" \t\r\n").partition(b"\n")
+    try:
+        check_value(first)
+    except cw.CompactWireError:
+        return False
+    return rest != b""
+
+
+def _json(text: str, kind: str) -> str:
+    """The JSON of a text; an error about one without `--input` tells how rows of CSV are read."""
+    try:
+        return _expanded.as_json(text)
+    except cw.InvalidFormat as error:
+        if kind or text.lstrip().startswith(("{", "[")):
+            raise
+        raise cw.InvalidFormat(f"{error}; for rows of CSV, pass --input csv") from None
