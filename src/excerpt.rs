@@ -1,6 +1,8 @@
 //! Excerpts of the input for error messages: short, in one line, and without characters that a terminal would
 //! interpret.
 
+use std::borrow::Cow;
+
 /// Maximum number of input characters in an error message.
 pub const EXCERPT_CHARS: usize = 40;
 
@@ -34,6 +36,22 @@ pub fn path_step(key: &str) -> String {
     if is_name { format!(".{key}") } else { format!("[{}]", excerpt(key)) }
 }
 
+/// Maximum length in bytes of each end of a long path in an error message.
+const PATH_END: usize = 60;
+
+/// Returns the path of a value for an error message: of a long one, the first and last steps around `…`.
+pub fn path_excerpt(path: &str) -> Cow<'_, str> {
+    let steps = || path.match_indices(['.', '[']).map(|(at, _)| at);
+    let tail = path.len().saturating_sub(PATH_END);
+    let cut = steps().take_while(|&at| at <= PATH_END).last();
+    match (cut, steps().find(|&at| at >= tail)) {
+        (Some(cut), Some(rest)) if cut < rest && path.len() > 2 * PATH_END => {
+            Cow::Owned(format!("{}…{}", &path[..cut], &path[rest..]))
+        }
+        _ => Cow::Borrowed(path),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +61,22 @@ mod tests {
         assert_eq!(path_step("total_2"), ".total_2");
         assert_eq!(path_step("a b"), r#"["a b"]"#);
         assert_eq!(path_step(""), r#"[""]"#);
+    }
+
+    #[test]
+    fn path_excerpt_keeps_the_first_and_last_steps() {
+        for short in ["$", "$.a[0]", &format!("$.{}", "a".repeat(118))] {
+            assert_eq!(path_excerpt(short), short);
+        }
+        let long = format!("$.rows{}.deepest", "[0].child".repeat(100));
+        let shown = path_excerpt(&long);
+        assert!(shown.starts_with("$.rows[0].child") && shown.ends_with("[0].child.deepest"));
+        assert!(
+            shown.contains("child…") && shown.len() <= 2 * PATH_END + '…'.len_utf8(),
+            "{shown}"
+        );
+        let unbroken = format!("$[{:?}]", "한".repeat(100));
+        assert_eq!(path_excerpt(&unbroken), unbroken);
     }
 
     #[test]

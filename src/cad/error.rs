@@ -3,7 +3,7 @@
 //! Each form has its own kind of position: line and column in text, a path in JSON, a byte offset
 //! in the binary form.
 
-use crate::excerpt::{EXCERPT_CHARS, one_line};
+use crate::excerpt::{EXCERPT_CHARS, one_line, path_excerpt};
 use crate::memory::NO_MEMORY;
 use std::collections::TryReserveError;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct ParseError {
 
 /// The error of a JSON document that does not match the model, or of a document that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {message}")]
+#[error("{}: {message}", path_excerpt(path))]
 pub struct DocumentError {
     /// The part of the document: `node 7`, `roots[0].visible`, `document`.
     pub path: String,

@@ -3,6 +3,7 @@
 //! Codes are those of the specification where it defines one (section 14), otherwise our own. An error
 //! in a text has a line and a column; an error in a value has the path to the part at fault.
 
+use crate::excerpt::path_excerpt;
 use crate::memory::NO_MEMORY;
 use crate::text::codes::codes;
 use std::collections::TryReserveError;
@@ -159,7 +160,7 @@ impl fmt::Display for Place {
         match self {
             Self::None => Ok(()),
             Self::Text { line, column } => write!(f, " (line {line}, column {column})"),
-            Self::Value(path) => write!(f, " (at {path})"),
+            Self::Value(path) => write!(f, " (at {})", path_excerpt(path)),
         }
     }
 }

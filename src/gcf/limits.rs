@@ -29,6 +29,17 @@ impl Limits {
     pub const DEEPEST: usize = 256;
     /// The default of `max_expansion`, 256 MiB: 16 million repeated numbers.
     pub const EXPANSION: usize = DEFAULT_MAX_EXPANSION;
+
+    /// How a caller who can set `max_depth` allows deeper values, as the end of an error message. Empty if
+    /// nothing allows them.
+    pub fn depth_advice(max_depth: usize) -> String {
+        let deepest = Self::DEEPEST;
+        if max_depth < deepest {
+            format!("; max_depth allows up to {deepest}")
+        } else {
+            String::new()
+        }
+    }
 }
 
 /// How many more bytes of expansion each byte of the text allows.

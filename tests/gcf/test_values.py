@@ -183,7 +183,7 @@ def test_an_unwritable_value_is_named_by_its_path(name: str) -> None:
     assert (error.line, error.column) == (None, None)
     assert str(error).startswith(f"{code}: ")
     assert error.path is not None
-    assert error.path in str(error)
+    assert error.path[:50] in str(error)  # The middle of a long path is left out.
 
 
 @pytest.mark.parametrize("text", ["[1]", ' {"a": 1}'])

@@ -165,6 +165,8 @@ CONVERTERS = [
     "Session.encode_request messages",
     "Session.encode_request tool",
 ]
+# They have `max_depth=`.
+DEEPER = ["shrink value", "dumps obj", "dumps_bytes obj", "dump obj"]
 # They take scalars only.
 SCALARS = ["Keyed", "StreamEncoder"]
 # They take the fields of a response, each with its own type.
@@ -276,6 +278,38 @@ def test_the_options_that_help_are_named(name: str) -> None:
     text = str(raised(name, timedelta(1), types="common", **refuse))
     assert "timedelta is not a JSON type" in text
     assert "convert it" not in text
+
+
+def levels(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if not name.startswith(tuple(SCALARS))])
+def test_a_deep_value_has_its_path_and_the_option_that_allows_it(name: str) -> None:
+    write, path = WRITERS[name]
+    with pytest.raises(cw.UnsupportedValue, match="nested more than") as caught:
+        write(levels(300))
+    error = caught.value
+    assert error.code == "limit_exceeded"
+    steps = error.path.removeprefix(path)
+    assert steps == "[0]" * (len(steps) // 3) != ""
+    begin, _, end = str(error).partition("…")
+    assert path + "[0]" in begin
+    assert end.startswith("[0]")
+    assert len(str(error)) < 250
+    assert ("max_depth allows up to 256" in str(error)) == (name in DEEPER)
+
+
+@pytest.mark.parametrize("name", DEEPER)
+def test_max_depth_is_not_named_where_it_is_at_its_limit(name: str) -> None:
+    write, _ = WRITERS[name]
+    write(levels(200), max_depth=256)
+    with pytest.raises(cw.UnsupportedValue, match="nested more than 256 levels deep") as caught:
+        write(levels(300), max_depth=256)
+    assert "max_depth" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", CONVERTERS)

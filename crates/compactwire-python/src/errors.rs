@@ -7,7 +7,7 @@
 use crate::make::{Number, Str, ensure_memory, make_dict, make_str, make_tuple, memory_error};
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
-use compactwire::excerpt::excerpt;
+use compactwire::excerpt::{excerpt, path_excerpt};
 use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
 use compactwire::{arrow, base85, cad, session, wire};
@@ -308,7 +308,7 @@ pub(super) fn invalid_path(py: Python<'_>, path: &str, message: &str) -> PyErr {
 /// An `UnsupportedValue` about the part of a Python value at `path`.
 #[cold]
 pub(super) fn unsupported(py: Python<'_>, code: gcf::Code, path: &str, message: &str) -> PyErr {
-    unsupported_with(py, code, path, &format!("{path}: {message}"))
+    unsupported_with(py, code, path, &format!("{}: {message}", path_excerpt(path)))
 }
 
 fn unsupported_with(py: Python<'_>, code: gcf::Code, path: &str, text: &str) -> PyErr {

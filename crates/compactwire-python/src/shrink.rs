@@ -225,7 +225,7 @@ pub(super) fn shrink_object<'py>(
         return Ok(shrunk.get().copy(py));
     }
     let default = converter(py, types, default)?;
-    let value = value_with(value, "$", default.as_ref(), max_depth)?;
+    let value = value_with(value, "$", default.as_ref(), Some(max_depth))?;
     let shrunk = match &counter {
         Counter::Estimate => {
             py.detach(|| attached(|| shrink::shrink_value(&value, &options)))?.map_err(Error::from)

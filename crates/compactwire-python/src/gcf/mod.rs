@@ -351,9 +351,10 @@ pub(super) fn dumps_grouped<'py>(
     let grouping = Grouping { key, group, reorder };
     let default = converter(rows.py(), types, default)?;
     let conversions = default.as_ref().map(Conversions::new);
-    let text = with_tree(rows, conversions.as_ref(), Limits::default(), |tree| {
-        gcf::write_grouped(tree, grouping)
-    })??;
+    // All values are scalars, so there is no option for deeper ones.
+    let limits = Limits { max_depth: Limits::DEEPEST, ..Limits::default() };
+    let text =
+        with_tree(rows, conversions.as_ref(), limits, |tree| gcf::write_grouped(tree, grouping))??;
     Ok(make_str(rows.py(), &text)?)
 }
 

@@ -74,7 +74,7 @@ pub(super) fn read_with<'py>(
     root: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Value<'static>> {
-    read::value_with(object, root, default, json::Limits::default().max_depth)
+    read::value_with(object, root, default, None)
 }
 
 /// The Python object of a value.

@@ -15,7 +15,7 @@ use crate::interrupt::attached;
 use crate::make::tuple_of;
 use compactwire::arrow::{self, Table};
 use compactwire::excerpt::{excerpt, path_step};
-use compactwire::gcf::Code;
+use compactwire::gcf::{Code, Limits};
 use compactwire::interrupt::unchecked;
 use compactwire::json;
 use compactwire::memory;
@@ -235,16 +235,17 @@ pub(crate) fn value_or(
     root: &str,
     invalid: impl Fn(Code, &str, &str) -> Error,
 ) -> Result<Value<'static>> {
-    read(object, root, None, json::Limits::default().max_depth, false, invalid)
+    read(object, root, None, None, false, invalid)
 }
 
 /// The value of a Python object in which `default` converts objects that are not JSON types; for
-/// functions with `types=` and `default=`, which errors name.
+/// functions with `types=` and `default=`, which errors name. `max_depth` is the argument of the function, if
+/// it has that option.
 pub(crate) fn value_with<'py>(
     object: &Bound<'py, PyAny>,
     root: &str,
     default: Option<&Bound<'py, PyAny>>,
-    max_depth: usize,
+    max_depth: Option<usize>,
 ) -> Result<Value<'static>> {
     read(object, root, default, max_depth, true, invalid_part)
 }
@@ -258,7 +259,7 @@ fn read<'py>(
     object: &Bound<'py, PyAny>,
     root: &str,
     default: Option<&Bound<'py, PyAny>>,
-    max_depth: usize,
+    max_depth: Option<usize>,
     has_options: bool,
     invalid: impl Fn(Code, &str, &str) -> Error,
 ) -> Result<Value<'static>> {
@@ -283,7 +284,8 @@ struct ValueTarget<'r, F> {
     root: &'r str,
     /// One step per open container: to its current or next value.
     path: Vec<Step>,
-    max_depth: usize,
+    /// The argument of `max_depth=`. Without it the limit is that of [`json::Limits`].
+    max_depth: Option<usize>,
     /// Whether the function has `types=` and `default=`.
     has_options: bool,
     invalid: F,
@@ -317,10 +319,11 @@ impl<F: Fn(Code, &str, &str) -> Error> ValueTarget<'_, F> {
     }
 
     fn begin(&mut self, step: Step) -> Result<()> {
-        let limit = self.max_depth;
+        let limit = self.max_depth.unwrap_or(json::Limits::default().max_depth);
         if self.path.len() >= limit {
-            let message = format!("nested more than {limit} levels deep, or within itself");
-            return Err((self.invalid)(Code::LimitExceeded, self.root, &message));
+            let advice = self.max_depth.map(Limits::depth_advice).unwrap_or_default();
+            let message = format!("nested more than {limit} levels deep, or within itself{advice}");
+            return Err(self.fail(Code::LimitExceeded, &message));
         }
         self.path.push(step);
         Ok(())
