@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any
 
@@ -175,11 +175,26 @@ def _pandas(obj: Any, pandas: Any) -> Any:
     if obj is pandas.NA:
         return None
     if isinstance(obj, pandas.MultiIndex):
-        return obj.tolist()
+        levels = (obj.get_level_values(at) for at in range(obj.nlevels))
+        return list(zip(*(_pandas_values(level, pandas) for level in levels), strict=True))
     if isinstance(obj, pandas.Index | pandas.api.extensions.ExtensionArray):
-        values = pandas.Series(obj).astype(object)
-        return values.where(values.notna(), None).tolist()
+        return _pandas_values(obj, pandas)
     return NotImplemented
+
+
+def _pandas_values(obj: Any, pandas: Any) -> list[Any]:
+    """The values of an index or array; of a type with a named zone in UTC, as a column has them."""
+    column = pandas.Series(obj, dtype=obj.dtype)  # Otherwise the type of objects is inferred.
+    values = column.astype(object)
+    values = values.where(values.notna(), None).tolist()
+    return values if column.dtype == object else list(map(_without_named_zone, values))
+
+
+def _without_named_zone(value: Any) -> Any:
+    """A time in UTC if the offset of its zone depends on the time."""
+    if isinstance(value, datetime) and value.tzinfo and value.tzinfo.utcoffset(None) is None:
+        return value.astimezone(UTC)
+    return value
 
 
 # A number of a few bytes can have an exponent that would become gigabytes of zeros. The largest

@@ -271,6 +271,34 @@ def test_common_types_are_written_alike(function: str, name: str) -> None:
                 write(value, **options)
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "-05:00", "fixed"])
+def test_times_of_pandas_in_a_zone_are_written_alike(zone: str | None) -> None:
+    pd = pytest.importorskip("pandas", reason="NOT RUN: pandas is not installed")
+    pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    index = pd.DatetimeIndex(
+        ["2026-01-01T00:00:00.5", "NaT", "2026-07-01T00:00:00.000000001"],
+        tz=EASTERN if zone == "fixed" else zone,
+        name="at",
+    )
+    series = cw.expand(cw.shrink(pd.Series(index)).text)
+    assert series[1] is None
+    for same in (index, index.array, pd.CategoricalIndex(index)):
+        assert cw.expand(cw.shrink(same).text) == series
+    frame = pd.DataFrame({"n": [1, 2, 3]}, index=index)
+    assert [row["at"] for row in cw.expand(cw.shrink(frame).text)] == series
+    levels = pd.MultiIndex.from_arrays([index, frame["n"]])
+    assert cw.expand(cw.shrink(levels).text) == [[at, n + 1] for n, at in enumerate(series)]
+    # Without a type for all, each keeps its offset: they are times like any others.
+    times = index.dropna().astype(object)
+    for same in (times, times.array, pd.Series(times)):
+        assert cw.expand(cw.shrink(same).text) == [_iso(one) for one in times]
+
+
+def _iso(moment: Any) -> str:
+    text: str = json.loads(cw.shrink([moment], formats=["json"]).text)[0]
+    return text
+
+
 def test_a_float32_is_written_with_the_digits_that_give_it_back() -> None:
     numpy = pytest.importorskip("numpy")
     bits = numpy.random.default_rng(5).integers(0, 2**32, 2000, dtype="u4")
