@@ -242,6 +242,13 @@ def test_a_time_beyond_the_day_is_named() -> None:
         gcf.dumps(pa.array([86_400], pa.int32()).cast(pa.time32("s")))
 
 
+def test_a_map_is_an_object_where_to_pylist_has_pairs() -> None:
+    maps = pa.array([[("a", 1), ("b", 2)], [("a", 3)]], pa.map_(pa.utf8(), pa.int64()))
+    for data in (maps, pa.table({"m": maps})):
+        written = gcf.loads(gcf.dumps(data))
+        assert written == data.to_pylist(maps_as_pydicts="strict") != data.to_pylist()
+
+
 def test_a_named_zone_is_written_in_utc() -> None:
     moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
     column = pa.array([moment], pa.timestamp("us", "Europe/Berlin"))
