@@ -156,6 +156,12 @@ class SQLiteStore:
     path : path-like
         The database file, which is created if it does not exist, or ":memory:".
 
+    Raises
+    ------
+    sqlite3.Error
+        By each call: the file is no database or is damaged, cannot be opened or written, or another
+        connection holds it for 5 seconds. The message names the file.
+
     Source: wire codecs, "Bridge".
     """
 

@@ -753,6 +753,9 @@ def test_an_error_of_sqlite_names_the_database(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.Error) as caught:
             SQLiteSessionStore(path)  # type: ignore[arg-type]
         assert str(caught.value).startswith(f"{os.fsdecode(path)}: ")
+        # No message causes it.
+        assert not isinstance(caught.value, cw.CompactWireError)
+    assert "sqlite3.Error\n" in (SQLiteSessionStore.__doc__ or "")
     with SQLiteSessionStore(tmp_path / "store.db") as store:
         pass
     store.close()

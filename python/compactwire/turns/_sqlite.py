@@ -65,6 +65,12 @@ class SQLiteSessionStore(SessionStore):
         process must run at least once in this time, or another one answers its turn too. Each turn
         that is being answered writes to the database three times in this time, and all processes
         wait for each other's writes: a second costs three writes a second for each open turn.
+
+    Raises
+    ------
+    sqlite3.Error
+        By each call: the file is no database or is damaged, cannot be opened or written, or another
+        connection holds it for 30 seconds. The message names the file.
     """
 
     def __init__(
