@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ._core import Shrunk, shrink
 from ._texts import iterated
+from .errors import UnsupportedValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
 
 # The members that hold a tool result, each with the type of its content parts that are text.
 _TEXT_PARTS = {"content": "text", "output": "input_text"}
+
+# A message has parts, and one that is a tool result has parts of its own.
+_LEVELS = 2
 
 
 def shrink_messages(
@@ -54,6 +56,8 @@ def shrink_messages(
         `messages` is a str, bytes or a single dict, or not iterable; or an option has another type.
     OptionError
         An option has a value that is not allowed, also if no message has a tool result.
+    UnsupportedValue
+        A `Shrunk` is an element of a list of parts, where it must be the text of a part.
 
     Examples
     --------
@@ -85,11 +89,11 @@ def shrink_messages(
 
     # Otherwise an invalid option would be noticed only when a chat has its first tool result.
     shorten("")
-    return [_message(message, shorten) for message in messages]
+    return [_message(message, f"messages[{at}]", shorten) for at, message in enumerate(messages)]
 
 
-def _message(message: Any, shorten: Callable[[str], str]) -> Any:
-    return _with_texts(_shortened(message, shorten)) if isinstance(message, dict) else message
+def _message(message: Any, path: str, shorten: Callable[[str], str]) -> Any:
+    return _with_texts(_shortened(message, shorten), path) if isinstance(message, dict) else message
 
 
 def _shortened(message: dict[Any, Any], shorten: Callable[[str], str]) -> dict[Any, Any]:
@@ -105,20 +109,32 @@ def _shortened(message: dict[Any, Any], shorten: Callable[[str], str]) -> dict[A
     return message
 
 
-def _with_texts(message: dict[Any, Any]) -> dict[Any, Any]:
-    """The message with the text of each `Shrunk`, which no client of a model can send."""
-    for name in ("content", "output"):
-        content = message.get(name)
-        if isinstance(content, Shrunk):
-            message = _with(message, name, content.text)
-        elif isinstance(content, list):
-            message = _with(message, name, _parts(content, _text_part))
-    return message
+def _with_texts(item: dict[Any, Any], path: str, levels: int = _LEVELS) -> dict[Any, Any]:
+    """A message or part with the text of each `Shrunk`, which no client of a model can send."""
+    for name in ("content", "output", "text"):
+        value = item.get(name)
+        if isinstance(value, Shrunk):
+            item = _with(item, name, value.text)
+        elif isinstance(value, list) and levels > 0:
+            kind = _TEXT_PARTS.get(name, "text")
+            done = [
+                _with_text(part, f"{path}.{name}[{at}]", kind, levels)
+                for at, part in enumerate(value)
+            ]
+            item = _with(item, name, _unless_same(done, value))
+    return item
 
 
-def _text_part(part: Any) -> Any:
-    text = _text_of(part)
-    return _with(part, "text", text.text) if isinstance(text, Shrunk) else part
+def _with_text(part: Any, path: str, kind: str, levels: int) -> Any:
+    if isinstance(part, Shrunk):
+        # The type of the part depends on the API, which the message need not tell.
+        message = (
+            f'{path}: a Shrunk is not a part; put it into one: {{"type": "{kind}", "text": ...}}'
+        )
+        raise UnsupportedValue(
+            message, code="unsupported_type", path=path, field=path, line=None, column=None
+        )
+    return _with_texts(part, path, levels - 1) if isinstance(part, dict) else part
 
 
 def _result(result: dict[Any, Any], member: str, shorten: Callable[[str], str]) -> dict[Any, Any]:
@@ -138,13 +154,12 @@ def each_part(parts: Any, kind: str, shorten: Callable[[str], str]) -> Any:
     """The parts of a message; those of this type with their texts shortened."""
     if not isinstance(parts, list):
         return parts
-    return _parts(parts, partial(_part, kind=kind, shorten=shorten))
+    return _unless_same([_part(part, kind, shorten) for part in parts], parts)
 
 
-def _parts(parts: list[Any], change: Callable[[Any], Any]) -> list[Any]:
-    """The list itself if no part is changed."""
-    done = [change(part) for part in parts]
-    return parts if all(new is old for new, old in zip(done, parts, strict=True)) else done
+def _unless_same(new: list[Any], old: list[Any]) -> list[Any]:
+    """The new list; the old one if its elements are the same objects."""
+    return old if all(one is other for one, other in zip(new, old, strict=True)) else new
 
 
 def size_of(content: object) -> int:

@@ -70,7 +70,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_record": set(),
     "__init__": {"_chat", "_core", "_core.claims", "_format"}
     | {"cad", "claims", "errors", "gcf", "wire"},
-    "_chat": {"_core", "_texts"},
+    "_chat": {"_core", "_texts", "errors"},
     "cad": {"_cad_preview", "_cad_tool", "_core", "errors"},
     "_cad_preview": {"_cad_bounds", "_core", "_files", "_texts", "errors"},
     "_cad_bounds": {"errors"},

@@ -207,6 +207,20 @@ def test_every_shrunk_text_expands_to_its_value(
         {"role": "user", "content": [{"type": "text", "text": "TEXT"}]},
         {"role": "user", "content": [{"type": "input_text", "text": "TEXT"}]},
         {"role": "user", "content": [{"type": "tool_result", "content": "TEXT", "is_error": True}]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "content": [{"type": "text", "text": "TEXT"}],
+                    "is_error": True,
+                }
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [{"type": "mcp_tool_result", "content": [{"type": "text", "text": "TEXT"}]}],
+        },
         {"type": "function_call_output", "output": "TEXT", "caller": {"type": "program"}},
     ],
     ids=str,
@@ -223,3 +237,33 @@ def test_a_shrunk_in_any_message_becomes_its_text(message: dict[str, Any]) -> No
 
     (found,) = cw.shrink_messages([with_text(message, shrunk)])
     assert found == with_text(message, shrunk.text)
+
+
+PART = cw.shrink(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("message", "path", "kind"),
+    [
+        ({"role": "user", "content": ["a", PART]}, "messages[1].content[1]", "text"),
+        ({"role": "tool", "content": [PART]}, "messages[1].content[0]", "text"),
+        (
+            {"type": "function_call_output", "output": [PART]},
+            "messages[1].output[0]",
+            "input_text",
+        ),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "content": [PART]}]},
+            "messages[1].content[0].content[0]",
+            "text",
+        ),
+    ],
+)
+def test_a_shrunk_in_place_of_a_part_is_an_error(
+    message: dict[str, Any], path: str, kind: str
+) -> None:
+    with pytest.raises(cw.UnsupportedValue, match="a Shrunk is not a part") as caught:
+        cw.shrink_messages([{}, message])
+    assert (caught.value.path, caught.value.code) == (path, "unsupported_type")
+    assert str(caught.value).startswith(f"{path}: ")
+    assert f'"type": "{kind}"' in str(caught.value)
