@@ -283,10 +283,38 @@ def test_encode_accepts_the_result_of_a_response() -> None:
         assert cw.decode(cw.encode(text, format="zstd")).result == text
 
 
-@pytest.mark.parametrize("wrong", [7, ["rows"], {"rows": []}])
+NO_RESPONSES: list[Any] = [
+    7,
+    ["rows"],
+    {"rows": []},
+    {"result": [1, 2]},
+    {"result": None},
+    {"response": {"a": 1}},
+    {"response": "x"},
+    {"response": "x", "model": "m", "returncode": "0"},
+    {"result": "x", "status": 200},
+    {"result": "x", "status": "done"},
+    {"result": "x", "tokens": {"input": 3}},
+    {"result": "x", "tokens": -1},
+]
+
+
+@pytest.mark.parametrize("wrong", NO_RESPONSES)
 def test_encode_names_what_writes_other_values(wrong: Any) -> None:
     with pytest.raises((TypeError, cw.EncodeError), match=r"shrink or gcf\.dumps"):
         cw.encode(wrong)
+
+
+def test_only_errors_about_a_mapping_name_what_writes_other_values() -> None:
+    with pytest.raises(cw.EncodeError) as caught:
+        cw.encode({"result": "x", "tokens": -1})
+    assert (caught.value.field, type(caught.value)) == ("tokens", cw.EncodeError)
+    with pytest.raises(cw.UnsupportedValue) as unsupported:
+        cw.encode({"result": "\ud800"})
+    assert "shrink" not in str(unsupported.value)
+    with pytest.raises(TypeError) as of_response:
+        cw.Response([])  # type: ignore[arg-type]
+    assert "shrink" not in str(of_response.value)
 
 
 @pytest.mark.parametrize("wrong", [None, b"bytes", 7, ["result"], {"result": None}, {1: 2}])

@@ -299,6 +299,22 @@ pub(super) fn invalid_field(py: Python<'_>, field: &str, message: &str) -> PyErr
     exception!(py, EncodeError, format!("{name}: {message}"), field = field)
 }
 
+/// A `TypeError` or `EncodeError` with advice at the end of its message. Other errors are returned as they are.
+#[cold]
+pub(super) fn advised(py: Python<'_>, error: PyErr, advice: &str) -> PyErr {
+    let class = error.get_type(py);
+    let text = format!("{}; {advice}", error.value(py));
+    if class.is(py.get_type::<PyTypeError>()) {
+        PyTypeError::new_err(text)
+    } else if class.is(py.get_type::<classes::EncodeError>())
+        && let Ok(field) = error.value(py).getattr(intern!(py, "field"))
+    {
+        exception!(py, EncodeError, text, field = field)
+    } else {
+        error
+    }
+}
+
 /// An `EncodeError` about the part of a Python value at `path`.
 #[cold]
 pub(super) fn invalid_path(py: Python<'_>, path: &str, message: &str) -> PyErr {

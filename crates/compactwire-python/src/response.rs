@@ -3,7 +3,7 @@
 //! It has the fields of the core's type, but owns Python strings, so that a decoded text is copied once.
 
 use super::args::{Passed, boolean, class_name, int64, natural, text, utf8, words_if_any};
-use super::errors::{invalid_field, invalid_format};
+use super::errors::{advised, invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
 use crate::make::{Number, Str, keys_of, make_dict, make_str, make_tuple};
@@ -342,24 +342,29 @@ impl Response {
         };
         let fields = make_dict(py)?;
         fields.update(mapping)?;
+        Self::from_fields(&fields).map_err(|error| advised(py, error, FOR_VALUES))
+    }
+
+    fn from_fields<'py>(fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
+        let py = fields.py();
         let verbose = fields.contains("response")?;
         let known = if verbose { &MEMBERS[..] } else { &FIELDS[..] };
-        for key in keys_of(&fields)? {
+        for key in keys_of(fields)? {
             let key = key.str()?;
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
                 let known = known.join(", ");
-                let message = format!("unknown field; the fields are {known}; {FOR_VALUES}");
+                let message = format!("unknown field; the fields are {known}");
                 return Err(invalid_field(py, &key, &message));
             }
         }
         if verbose {
-            return Self::from_members(&fields)?.into_pyobject(py);
+            return Self::from_members(fields)?.into_pyobject(py);
         }
         if !fields.contains("result")? {
-            return Err(invalid_field(py, "result", &format!("{MISSING}; {FOR_VALUES}")));
+            return Err(invalid_field(py, "result", MISSING));
         }
-        Ok(py.get_type::<Self>().call((), Some(&fields))?.cast_into()?)
+        Ok(py.get_type::<Self>().call((), Some(fields))?.cast_into()?)
     }
 
     fn from_members(members: &Bound<'_, PyDict>) -> PyResult<Self> {
