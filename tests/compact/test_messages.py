@@ -283,6 +283,15 @@ def test_encode_accepts_the_result_of_a_response() -> None:
         assert cw.decode(cw.encode(text, format="zstd")).result == text
 
 
+def test_a_shrunk_is_the_result_of_a_response() -> None:
+    shrunk = cw.shrink([{"id": n, "state": "open"} for n in range(20)])
+    expected = cw.Response(shrunk.text, "C4")
+    assert cw.Response(shrunk, "C4") == expected
+    assert cw.encode(shrunk) == cw.encode({"result": shrunk}) == cw.encode(shrunk.text)
+    with pytest.raises(cw.UnsupportedValue):
+        cw.Response(cw.shrink("\ud800"))
+
+
 NO_RESPONSES: list[Any] = [
     7,
     ["rows"],

@@ -23,7 +23,7 @@ use std::fmt::Display;
 ///
 /// Parameters
 /// ----------
-/// result : str
+/// result : str or Shrunk
 ///     The text of the response.
 /// model : str
 ///     The code of the model (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other
@@ -160,7 +160,10 @@ impl Response {
             ultrathink: ultrathink.map(|on| boolean(on, "ultrathink")).transpose()?,
         };
         Ok(Self {
-            result: checked_text(result, "result")?,
+            result: match result.cast::<Shrunk>() {
+                Ok(shrunk) => checked_text(shrunk.str()?.as_any(), "result")?,
+                Err(_) => checked_text(result, "result")?,
+            },
             model: optional(model.0.as_ref(), "model")?
                 .unwrap_or_else(|| intern!(py, "").clone().unbind()),
             status,
@@ -328,11 +331,8 @@ impl Response {
             return Ok(response.clone());
         }
         let py = object.py();
-        if object.is_instance_of::<PyString>() {
+        if object.is_instance_of::<PyString>() || object.is_instance_of::<Shrunk>() {
             return Ok(py.get_type::<Self>().call1((object,))?.cast_into()?);
-        }
-        if let Ok(shrunk) = object.cast::<Shrunk>() {
-            return Ok(py.get_type::<Self>().call1((shrunk.str()?,))?.cast_into()?);
         }
         let Ok(mapping) = object.cast::<PyMapping>() else {
             let found = class_name(&object.get_type());

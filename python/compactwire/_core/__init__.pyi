@@ -87,7 +87,7 @@ class Response(_Record):
 
     Parameters
     ----------
-    result : str
+    result : str or Shrunk
         The text of the response.
     model : str
         The code of the model (v2: G3 C4 X5 OL AD SE, v4: C4 C45 CS CH G3 G4 G5 O4), or any other
@@ -111,7 +111,7 @@ class Response(_Record):
 
     def __new__(
         cls,
-        result: str,
+        result: str | Shrunk,
         model: str = "",
         status: Literal["OK", "ERR", "PART", "PARTIAL", "STREAM"] = "OK",
         tokens: int = 0,
