@@ -153,7 +153,7 @@ def test_ordered_dict_keeps_its_own_order() -> None:
         ({"a": [1, "\udc80"]}, "lone surrogate at position 0", "args.a[1]"),
         ({"a": {"\udc80": 1}}, "lone surrogate at position 0", "args.a"),
         ([{"a": {1}}], "set is not a JSON type", "args[0].a"),
-        ([{"a": {1: 2}}], "keys must be str, not int", "args[0].a"),
+        ([{"a": {1: 2}}], "keys must be str, not int; convert them with str", "args[0].a"),
         ([[], 10**5_000], "more than 4300 digits", "args[1]"),
         ({"a b": [float("inf")]}, "inf is not a JSON number", 'args["a b"][0]'),
         (nested(200), "nested more than 128 levels deep", "args" + "[0].a" * 64),

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// system : str, optional
 ///     The system prompt.
 /// args : optional
-///     The arguments: any value that `json.dumps` accepts.
+///     The arguments: any value that `json.dumps` accepts; keys are str.
 /// context : str, optional
 ///     The whole conversation.
 ///

@@ -71,7 +71,7 @@ impl Session {
     /// system : str, optional
     ///     The system prompt.
     /// args : optional
-    ///     The arguments: any value that `json.dumps` takes.
+    ///     The arguments: any value that `json.dumps` takes; keys are str.
     /// context : str, optional
     ///     The whole conversation so far. A request without a context leaves the peer's context
     ///     unchanged.

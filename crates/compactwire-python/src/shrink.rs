@@ -144,8 +144,8 @@ impl Shrunk {
 /// Parameters
 /// ----------
 /// value : str or object
-///     A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON. A
-///     `Shrunk` is returned as it is.
+///     A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON; keys
+///     are str. A `Shrunk` is returned as it is.
 /// formats : iterable of {"json", "gcf"}
 ///     The forms to choose from: JSON without white space, and GCF.
 /// tokenizer : str or callable

@@ -33,7 +33,7 @@ use std::borrow::Cow;
 /// name : str
 ///     The tool's name.
 /// arguments : object
-///     The arguments: any value that `json.dumps` accepts, usually a dict.
+///     The arguments: any value that `json.dumps` accepts, usually a dict; keys are str.
 /// context : str, optional
 ///     Additional long text.
 ///
@@ -189,7 +189,7 @@ pub(super) fn restore_tool_call(
 /// name : str
 ///     The tool's name.
 /// arguments : object
-///     The arguments: any value that `json.dumps` accepts.
+///     The arguments: any value that `json.dumps` accepts; keys are str.
 /// context : str, optional
 ///     Additional long text.
 /// format : str

@@ -645,7 +645,7 @@ class Request(_Record):
     system : str, optional
         The system prompt.
     args : optional
-        The arguments: any value that `json.dumps` accepts.
+        The arguments: any value that `json.dumps` accepts; keys are str.
     context : str, optional
         The whole conversation.
 
@@ -741,7 +741,7 @@ class Session:
         system : str, optional
             The system prompt.
         args : optional
-            The arguments: any value that `json.dumps` takes.
+            The arguments: any value that `json.dumps` takes; keys are str.
         context : str, optional
             The whole conversation so far. A request without a context leaves the peer's context
             unchanged.
@@ -1206,8 +1206,8 @@ def shrink(
     Parameters
     ----------
     value : str or object
-        A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON. A
-        `Shrunk` is returned as it is.
+        A text, which may be JSON; or a value as for `json.dumps`, whose text is compact JSON; keys
+        are str. A `Shrunk` is returned as it is.
     formats : iterable of {"json", "gcf"}
         The forms to choose from: JSON without white space, and GCF.
     tokenizer : str or callable
@@ -1269,7 +1269,7 @@ class ToolCall(_Record):
     name : str
         The tool's name.
     arguments : object
-        The arguments: any value that `json.dumps` accepts, usually a dict.
+        The arguments: any value that `json.dumps` accepts, usually a dict; keys are str.
     context : str, optional
         Additional long text.
 
@@ -1320,7 +1320,7 @@ def encode_tool_call(
     name : str
         The tool's name.
     arguments : object
-        The arguments: any value that `json.dumps` accepts.
+        The arguments: any value that `json.dumps` accepts; keys are str.
     context : str, optional
         Additional long text.
     format : str

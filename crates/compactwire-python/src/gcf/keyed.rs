@@ -14,6 +14,7 @@ use crate::make::{
 use crate::named;
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::kind::{Kind, kind};
+use crate::value::read::key_message;
 use crate::{built, locked, locked_long};
 use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::keyed::{
@@ -670,7 +671,7 @@ fn names(row: &Bound<'_, PyAny>) -> Result<Vec<String>> {
 /// The text of a key in the row at `path()`.
 fn name(key: &Bound<'_, PyAny>, path: impl FnOnce() -> String) -> Result<String> {
     let Ok(key) = key.cast::<PyString>() else {
-        let message = format!("keys must be str, not {}", class_name(&key.get_type()));
+        let message = key_message(&key.get_type());
         return Err(unsupported(Code::UnsupportedType, message, path()));
     };
     let text = utf8_or(key, |message| {

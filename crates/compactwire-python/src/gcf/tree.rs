@@ -1,8 +1,7 @@
 //! The tree that the GCF encoder writes, as a target of the checked reader.
 
-use crate::args::class_name;
 use crate::errors::{Error, Result};
-use crate::value::read::{ENDLESS_DEFAULT, Invalid, ORDER, Target, class_message};
+use crate::value::read::{ENDLESS_DEFAULT, Invalid, ORDER, Target, class_message, key_message};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::{Builder, Code, Place, out_of_range_message};
 use compactwire::walk::Sink;
@@ -66,10 +65,7 @@ impl Target for TreeTarget<'_, '_> {
             Invalid::KeySurrogate(message) => {
                 tree.container_error(Code::InvalidSurrogate, format!("in a key, {message}"))
             }
-            Invalid::Key(class) => {
-                let message = format!("keys must be str, not {}", class_name(&class));
-                tree.container_error(Code::UnsupportedType, message)
-            }
+            Invalid::Key(class) => tree.container_error(Code::UnsupportedType, key_message(&class)),
             Invalid::DuplicateKey(text) => {
                 tree.error(Code::DuplicateKey, format!("duplicate member {}", excerpt(text)))
             }

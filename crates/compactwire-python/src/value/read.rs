@@ -429,8 +429,7 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
                 (self.invalid)(Code::InvalidSurrogate, &self.path(false), &message)
             }
             Invalid::Key(class) => {
-                let message = format!("keys must be str, not {}", class_name(&class));
-                (self.invalid)(Code::UnsupportedType, &self.path(false), &message)
+                (self.invalid)(Code::UnsupportedType, &self.path(false), &key_message(&class))
             }
             Invalid::DuplicateKey(text) => {
                 self.fail(Code::DuplicateKey, &format!("duplicate member {}", excerpt(text)))
@@ -455,6 +454,11 @@ impl<F: Fn(Code, &str, &str) -> Error> Target for ValueTarget<'_, F> {
 
 /// The message for an `OrderedDict` whose order has other keys than the dict.
 pub(crate) const ORDER: &str = "the OrderedDict was changed by a method of dict, and its order has other keys; pass a copy of it as a dict";
+
+/// The message for a key that is not a `str`, which neither `types=` nor `default=` converts.
+pub(crate) fn key_message(class: &Bound<'_, PyType>) -> String {
+    format!("keys must be str, not {}; convert them with str()", class_name(class))
+}
 
 /// The message for `default=` that is called again and again.
 pub(crate) const ENDLESS_DEFAULT: &str = "default= keeps returning objects that are not JSON types";
