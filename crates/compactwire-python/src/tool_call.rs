@@ -189,7 +189,8 @@ pub(super) fn restore_tool_call(
 /// name : str
 ///     The tool's name.
 /// arguments : object
-///     The arguments: any value that `json.dumps` accepts; keys are str.
+///     The arguments: any value that `json.dumps` accepts; keys are str. A str is a value too: pass
+///     `json.loads` of the JSON text that the API of OpenAI has for them.
 /// context : str, optional
 ///     Additional long text.
 /// format : str

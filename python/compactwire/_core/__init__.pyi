@@ -1320,7 +1320,8 @@ def encode_tool_call(
     name : str
         The tool's name.
     arguments : object
-        The arguments: any value that `json.dumps` accepts; keys are str.
+        The arguments: any value that `json.dumps` accepts; keys are str. A str is a value too: pass
+        `json.loads` of the JSON text that the API of OpenAI has for them.
     context : str, optional
         Additional long text.
     format : str
