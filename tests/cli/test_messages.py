@@ -232,7 +232,7 @@ def test_a_missing_dictionary_is_named(trained, call, command):
     result = call(command, stdin=trained[2])
     assert_one_line(result)
     made = cw.Dictionary.load(trained[0])
-    assert result[2].endswith(f"unknown dictionary {made.id}: pass it to the decoder\n")
+    assert result[2].endswith(f"unknown dictionary {made.id}; --dictionary FILE passes it\n")
 
 
 @pytest.mark.parametrize(

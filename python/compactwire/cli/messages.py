@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -136,7 +137,7 @@ def _run_decode(args: argparse.Namespace) -> int:
     with naming(args.file):
         wire = read(args.file, args.max_input, None if args.fallback else _first_format)
     dictionaries = [_dictionary(path, args.max_input) for path in args.dictionary]
-    with naming(args.file):
+    with naming(args.file), _hint_at_dictionary():
         response = cw.decode(
             wire, max_size=args.max_size, dictionaries=dictionaries, fallback=args.fallback
         )
@@ -149,11 +150,21 @@ def _run_decode(args: argparse.Namespace) -> int:
     return write(json_line(fields), args.output)
 
 
+@contextlib.contextmanager
+def _hint_at_dictionary() -> Iterator[None]:
+    """Name the option that passes a dictionary if the message needs one that was not passed."""
+    try:
+        yield
+    except cw.DictionaryNotFound as error:
+        missing = str(error).removesuffix(": pass it to the decoder")
+        raise cw.CompactWireError(f"{missing}; --dictionary FILE passes it") from None
+
+
 def _run_inspect(args: argparse.Namespace) -> int:
     with naming(args.file):
         wire = read(args.file, args.max_input, _first_format)
     dictionaries = [_dictionary(path, args.max_input) for path in args.dictionary]
-    with naming(args.file):
+    with naming(args.file), _hint_at_dictionary():
         inspection = cw.inspect(wire, max_size=args.max_size, dictionaries=dictionaries)
     text = json_line(_as_json(inspection)) if args.json else _as_table(inspection)
     return write(text, args.output)
