@@ -72,6 +72,8 @@ def test_the_lines_of_python_make_what_was_measured(
     assert sheet["kind"] == INPUTS[name][0]
     names: dict[str, Any] = {}
     exec("\n".join(sheet["setup"]), names)
+    # A reader wonders about a module that no line uses.
+    assert ("cad" in names) == (name in {"part.vcad", "part.vcadb", "part.json"})
     whole = [row for row in sheet["formats"] if row["round_trip"]]
     # The dialect 0.1 of CAD holds less than a document.
     assert {row["format"] for row in sheet["formats"] if not row["round_trip"]} <= {"cad-0.1"}

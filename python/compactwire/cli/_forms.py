@@ -177,7 +177,8 @@ def _parsed(data: bytes, kind: str, path: str) -> Input:
     text = utf8(data, source_name(path))
     value = _value(as_json(data, kind, source_name(path)))
     content: Kind = "cad" if kind == _JSON and kind_of(value) == "cad" else "value"
-    setup = ["import json, compactwire as cw", "from compactwire import cad, gcf"]
+    modules = "cad, gcf" if content == "cad" else "gcf"
+    setup = ["import json, compactwire as cw", f"from compactwire import {modules}"]
     if kind in ("csv", "tsv"):
         setup += _loading_rows(path, delimiter_of(text[:START], kind))
     else:
