@@ -117,6 +117,16 @@ def test_every_step_of_the_checks_is_run_by_a_workflow() -> None:
     assert set(listed[1].split()) - run == {"engines"}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the checks are a script for a Unix shell")
+def test_the_help_of_the_checks_names_every_step() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    listed = re.findall(r"^(?:STEPS|EXTRA)=\((.*)\)$", script, re.MULTILINE)
+    child = subprocess.run(
+        ["bash", ROOT / ".ci" / "run", "--help"], capture_output=True, check=True, encoding="utf-8"
+    )
+    assert set(" ".join(listed).split()) <= set(child.stdout.split())
+
+
 def test_fuzz_targets_are_built_with_the_versions_of_the_product() -> None:
     product, fuzz = locked("Cargo.lock"), locked("fuzz/Cargo.lock")
     own = {"arbitrary", "compactwire-fuzz", "libfuzzer-sys"}
