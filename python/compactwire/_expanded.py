@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import gcf
 from ._core import shrink
-from .errors import InvalidFormat
+from .errors import InvalidFormat, UnsupportedValue
 
 __all__ = ["as_json"]
 
@@ -34,6 +34,8 @@ def _check_scalar(text: str) -> None:
     """Raise the error of a text that is not a number, a string or a word in JSON."""
     try:
         gcf.from_json(text)
+    except UnsupportedValue:
+        pass  # An integer beyond the 64 bits of GCF, which JSON has.
     except gcf.GcfError as error:
         if error.code == "invalid_json":
             raise InvalidFormat(f"neither GCF nor JSON: {error}") from None

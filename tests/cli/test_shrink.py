@@ -65,6 +65,12 @@ def test_numbers_and_strings_keep_their_spelling(run: Runner) -> None:
     assert run("expand", compact) == run("expand", text) == compact + "\n"
 
 
+@pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809"])
+def test_an_integer_beyond_64_bits_is_json(number: str, run: Runner) -> None:
+    assert run("expand", number) == number + "\n"
+    assert run("expand", f"[{number}]") == f"[{number}]\n"
+
+
 def test_rows_of_lines_and_cells_become_gcf(run: Runner) -> None:
     lines = "".join(json.dumps(row) + "\n" for row in ROWS)
     assert run("shrink", lines, "rows.jsonl") == run("shrink --input jsonl", lines) == SMALL
