@@ -25,8 +25,9 @@ def write_file(data: bytes, path: str | bytes | os.PathLike[str] | os.PathLike[b
             Path(name).write_bytes(data)
     except OSError as error:
         # The error of a write names no file; other errors name the temporary file, which the user
-        # does not know.
-        error.filename, error.filename2 = name, None
+        # does not know. With None for the second name, the message would end in "-> None".
+        error.filename = name
+        del error.filename2
         raise
 
 

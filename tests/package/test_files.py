@@ -74,6 +74,7 @@ def test_a_path_that_cannot_be_written_is_an_os_error(writer: str, tmp_path: Pat
     with pytest.raises(FileNotFoundError) as caught:
         WRITERS[writer](missing)
     assert caught.value.filename == str(missing)
+    assert str(caught.value).endswith(repr(str(missing)))
     for path in (tmp_path, f"{tmp_path}\0"):
         with pytest.raises(OSError, match=r".+"):
             WRITERS[writer](path)
