@@ -121,3 +121,29 @@ def test_an_output_replaces_no_input_and_no_other_output(tmp_path: Path, capsys:
     assert end.startswith("compactwire: 3 of 4 inputs failed")
     assert (tmp_path / "c.cw").read_text(encoding="utf-8") == "RES|OK||0|c.md"
     assert (tmp_path / "b.cw").read_text(encoding="utf-8") == "b.cw"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "encode",
+        "expand",
+        "gcf encode",
+        "stats",
+        "cad check",
+        "cad unpack",
+        "analyze",
+        "train -o x",
+        "conformance",
+        "claim new --run-id a -o x",
+    ],
+)
+def test_an_empty_path_is_not_the_working_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), ""])
+    assert ended.value.code == 2
+    assert "expected a path, not an empty text" in capsys.readouterr().err

@@ -248,9 +248,19 @@ def _integer(text: str, *, least: int) -> int:
     raise argparse.ArgumentTypeError(f"expected a number from {least} to 2^63 - 1, not {text!r}")
 
 
+def input_path(text: str) -> str:
+    """Parse the path of an input; `Path` would take an empty one for the working folder."""
+    if not text:
+        raise argparse.ArgumentTypeError(
+            "expected a path, not an empty text; is a variable without a value?"
+        )
+    return text
+
+
 def add_inputs(parser: argparse.ArgumentParser, what: str) -> None:
+    about = f"{what} (default: stdin)"
     parser.add_argument(
-        "files", nargs="*", default=["-"], metavar="FILE", help=f"{what} (default: stdin)"
+        "files", nargs="*", default=["-"], type=input_path, metavar="FILE", help=about
     )
     add_max_input(parser)
 

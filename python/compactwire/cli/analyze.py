@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ._processes import ProcessEndedError, in_processes
-from ._shell import OK, add_command, complain, json_line, one_line, positive, tell, write
+from ._shell import (
+    OK,
+    add_command,
+    complain,
+    input_path,
+    json_line,
+    one_line,
+    positive,
+    tell,
+    write,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -55,6 +65,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "paths",
         nargs="+",
+        type=input_path,
         metavar="PATH",
         help="a file, folder or pattern: rows of .jsonl, .csv and .parquet, other files as one row",
     )

@@ -19,6 +19,7 @@ from ._shell import (
     add_output,
     complain,
     each_file,
+    input_path,
     name_failed,
     natural,
     one_line,
@@ -148,13 +149,16 @@ def _one(
     suffix, joinable = _OUTPUTS[name]
     each = each_file(named, suffix, joinable=joinable)
     parser = add_command(group, name, each, about, f"compactwire cad {name} {example}")
-    parser.add_argument(
-        "files", metavar="IN", nargs="+", help="files of any format, or - for stdin"
-    )
+    _add_files(parser)
     add_max_input(parser)
     parser.set_defaults(repair=False)
     add_output(parser)
     return parser
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    about = "files of any format, or - for stdin"
+    parser.add_argument("files", metavar="IN", nargs="+", type=input_path, help=about)
 
 
 def _many(
@@ -165,9 +169,7 @@ def _many(
     example: str,
 ) -> None:
     parser = add_command(group, name, run, about, f"compactwire cad {name} {example}")
-    parser.add_argument(
-        "files", metavar="IN", nargs="+", help="files of any format, or - for stdin"
-    )
+    _add_files(parser)
     add_max_input(parser)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import compactwire as cw
 
 from .. import claims
-from ._shell import OK, add_command, stdout, tell, utf8, without_keys
+from ._shell import OK, add_command, input_path, stdout, tell, utf8, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -268,7 +268,8 @@ def _add_new(commands: Commands) -> None:
     about = "make a bundle of files, its receipt and a claim about it"
     example = "compactwire claim new intro.md --symbol @math:add=add.py --run-id run-1 -o out"
     parser = add_command(commands, "new", _run_new, about, example)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a section: its path is its name")
+    section = "a section: its path is its name"
+    parser.add_argument("files", nargs="*", type=input_path, metavar="FILE", help=section)
     parser.add_argument(
         "--symbol",
         action="append",

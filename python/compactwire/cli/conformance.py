@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import compactwire as cw
 
-from ._shell import OK, add_command, add_max_input, json_line, one_line, tell, write
+from ._shell import OK, add_command, add_max_input, input_path, json_line, one_line, tell, write
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +26,11 @@ def add(commands: Commands) -> None:
     example = "compactwire conformance tests/vectors"
     parser = add_command(commands, "conformance", _run, about, example)
     parser.add_argument(
-        "folder", metavar="DIR", nargs="?", help="a folder of vectors, such as tests/vectors"
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        type=input_path,
+        help="a folder of vectors, such as tests/vectors",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(

@@ -21,6 +21,7 @@ from ._shell import (
     add_output,
     complain,
     each_file,
+    input_path,
     json_line,
     naming,
     natural,
@@ -427,6 +428,7 @@ def _add_train(commands: Commands) -> None:
     parser.add_argument(
         "paths",
         nargs="+",
+        type=input_path,
         metavar="PATH",
         help="a file or folder; rows of .jsonl, .csv and .parquet are samples, and other files",
     )

@@ -11,6 +11,7 @@ import compactwire as cw
 from ._shell import (
     add_command,
     add_max_input,
+    input_path,
     json_line,
     naming,
     one_line,
@@ -52,6 +53,7 @@ def add(commands: Commands, example: str = "compactwire stats orders.json") -> N
         metavar="FILE",
         nargs="*",
         default=["-"],
+        type=input_path,
         help="JSON, JSON Lines, CSV, text, GCF or vcad (default: stdin)",
     )
     stats.add_argument(
