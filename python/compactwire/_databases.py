@@ -56,10 +56,10 @@ class NamedErrors:
     """
 
     def __init__(self, path: _Path) -> None:
-        check_path(path)
-        if not os.fspath(path):
+        if isinstance(path, str | bytes) and not path:
             # SQLite would open a database that is deleted when it is closed.
             raise OptionError('path must name a file, or be ":memory:"', option="path")
+        check_path(path)
         self._name = one_line(os.fsdecode(path))
 
     def __enter__(self) -> None:

@@ -78,6 +78,8 @@ def check_path(path: object, name: str = "path") -> None:
         encoded = os.fsencode(path)
     except UnicodeEncodeError as error:
         raise OptionError(f"{name}: {surrogate(error)}", option=name) from None
+    if not encoded:  # `Path` would take it for the working folder.
+        raise FileNotFoundError(f"{name} is empty, expected the path of a file or folder")
     if b"\0" in encoded:
         raise OSError(f"{name} contains a NUL byte, at position {encoded.index(0)}")
 

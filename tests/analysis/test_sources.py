@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from compactwire import CompactWireError, analysis
+from compactwire import CompactWireError, OptionError, analysis
 from compactwire.analysis.extra import need
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
@@ -180,6 +180,17 @@ def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None
         os.close(writer)
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are UTF-8")
+def test_names_that_are_not_utf8_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"logs\xff")
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("1\n", encoding="utf-8")
+    for path in (folder, folder / "a.jsonl", str(folder / "*.jsonl")):
+        assert read(path) == [("1", None)]
+    with pytest.raises(OptionError, match="source: lone surrogate"):
+        read("\ud800")
+
+
 def test_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.org").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"a\.org: cannot read a file with the suffix '\.org'"):
@@ -189,6 +200,9 @@ def test_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         read("The answer is 42.")
     with pytest.raises(ValueError, match="no file matches"):
         read(str(tmp_path / "*.json"))
+    for read_path in (read, analysis.read_corpus):
+        with pytest.raises(FileNotFoundError, match="is empty, expected the path"):
+            read_path("")
     with pytest.raises(ValueError, match="no file to read in"):
         read(tmp_path)
     for source in (5, {"a": 1}, b"text"):

@@ -20,7 +20,7 @@ from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
 from .._frames import readable
-from .._texts import check_positive, check_texts, one_line, shown
+from .._texts import check_path, check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
 from .corpus import (
@@ -438,8 +438,8 @@ def _bounded(rows: Rows) -> Iterator[Rows]:
 
 def files(source: str | PathLike[str], reading: Reading) -> list[Path]:
     """Return the files of a path or pattern, in the order of their names."""
-    check_texts(source=os.fspath(source))
-    path = Path(source)
+    check_path(source, "source")
+    path = Path(os.fsdecode(source))
     if path.is_dir():
         found = [file for file in sorted(path.rglob("*")) if taken(file, path)]
         if not found:
