@@ -148,6 +148,32 @@ def test_a_ledger_that_cannot_be_written_is_one_warning(
     assert warning.startswith("the ledger is not written: ")
 
 
+# Writes a record of which the disk has no more than the beginning.
+CUT = """
+import resource, sys
+from compactwire.mcp import _ledger
+from tests.mcp.test_ledger import saving
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), -1))
+_ledger.Ledger("a", print)(saving())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+def test_a_record_that_was_cut_is_not_joined_to_the_next(folder: Path) -> None:
+    ledger = _ledger.Ledger("a", pytest.fail)
+    ledger(saving())
+    limit = (folder / "a.jsonl").stat().st_size + 9
+    command = [sys.executable, "-c", CUT, str(limit)]
+    cut = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8")
+    assert cut.stdout == "the ledger is not written: [Errno 28] No space left on device\n"
+    assert (folder / "a.jsonl").stat().st_size == limit
+    ledger(saving())
+    ledger(saving())
+    problems: list[str] = []
+    assert len(list(_ledger.records("a", 0, problems))) == 3
+    assert problems == ["a.jsonl (1 damaged line)"]
+
+
 @pytest.mark.parametrize(
     ("command", "name"),
     [

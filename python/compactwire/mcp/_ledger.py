@@ -107,10 +107,13 @@ class Ledger:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # The file is opened for each line, because another relay may have renamed it. One write
         # with O_APPEND is not mixed with those of others.
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
+        file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _OPEN, 0o600)
         try:
             _check_regular(file)
-            os.write(file, line)
+            if _ends_within_line(file):
+                line = b"\n" + line
+            if os.write(file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             written = os.fstat(file)
             full = written.st_size >= _MAX_FILE
             if full and sys.platform != "win32" and _is_locked(file):
@@ -125,6 +128,14 @@ class Ledger:
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(written, self._path.stat()):
                 self._path.replace(self._path.with_suffix(".jsonl.1"))
+
+
+def _ends_within_line(file: int) -> bool:
+    """Whether the last record was cut, as on a full disk: the next one must not be joined to it."""
+    if not os.fstat(file).st_size:
+        return False
+    os.lseek(file, -1, os.SEEK_END)
+    return os.read(file, 1) != b"\n"
 
 
 def _is_locked(file: int) -> bool:
