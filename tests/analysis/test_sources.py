@@ -78,7 +78,9 @@ def test_the_delimiter_of_csv_is_that_of_header_and_first_record(
         (b'a,b\n1,2\n"x,3\n', {}, "line 3: invalid CSV: unexpected end of data; a cell with"),
         (b'a\n"' + b"x\n" * 99, {"max_row": 50}, "a record of more than 50 characters; a cell"),
         (b"a,a\n1,2\n", {}, "line 1: two columns are named 'a'; rename one"),
-        (b"a\n\xff\n", {}, "'utf-8' codec can't decode byte 0xff"),
+        (b"a\n\xff\n", {}, "not UTF-8 from byte 2 on"),
+        (b"\xef\xbb\xbfa\n" + b"1\n" * 90_000 + b"\xff\n", {}, "not UTF-8 from byte 180005 on"),
+        (b"a\n" + "é\n".encode() * 90_000 + b"\xc3", {}, "not UTF-8 from byte 270002 on"),
         ("a\n1\n".encode("utf-16"), {}, "UTF-16 or UTF-32; convert it to UTF-8"),
         (b"a,b\n1,2\n", {"column": "c"}, "expected one column 'c'; the columns are 'a', 'b'"),
     ],
@@ -163,6 +165,8 @@ def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> 
         expected = f"^{place}expected one column 'txt'; the columns are 'id', 'text'$"
         with pytest.raises(ValueError, match=expected):
             read(source, column="txt")
+    parquet.write_table(pa.table({"": ["x"], "id": [1]}), path)
+    assert read(path, column="") == [("x", None)]
     with pytest.raises(ValueError, match="'text' is of a table; the source is a column of string"):
         read(table["text"], column="text")
 

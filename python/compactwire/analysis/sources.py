@@ -114,7 +114,8 @@ def batches(
         The maximum number of rows of a batch, 1 or more. A batch of more than 8 MiB has fewer.
     max_row : int
         The largest row of a file, in bytes, 1 or more. A larger one is skipped and counted as an
-        error. Rows of ``.parquet`` have no such limit.
+        error; in ``.csv`` and ``.tsv``, a larger record is an error of the file, because a quote is
+        perhaps open. Rows of ``.parquet`` have no such limit.
 
     Yields
     ------
@@ -566,6 +567,11 @@ def _of_csv(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
                 yield from _gathered(records, rows_kind, reading.rows)
             except OptionError:
                 raise
+            except UnicodeDecodeError as error:
+                # The error counts from the part of the file that was decoded last.
+                at = data.tell() - len(error.object) + error.start
+                message = f"{one_line(str(path))}: not UTF-8 from byte {at} on"
+                raise CompactWireError(message) from error
             except ValueError as error:
                 raise CompactWireError(f"{one_line(str(path))}: {error}") from error
 
@@ -627,7 +633,8 @@ def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
         whole = max(1, file.metadata.num_rows)
         if column is not None:
             _check_column(column, file.schema_arrow.names, f"{one_line(str(path))}: ")
-        for batch in file.iter_batches(reading.rows, columns=column and [column]):
+        columns = None if column is None else [column]
+        for batch in file.iter_batches(reading.rows, columns=columns):
             done += batch.num_rows
             for rows in _of_arrow(to_arrow(batch), None, reading):
                 yield rows, done / whole
