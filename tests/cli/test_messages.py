@@ -381,10 +381,13 @@ def test_a_closed_pipe_ends_without_a_traceback(name):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_an_error_in_one_line():
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["demo"], ["--help"], ["encode", "--help"]], ids=" ".join)
+def test_a_full_disk_is_an_error_in_one_line(arguments: list[str], unbuffered: str):
+    env = {**BUFFERED, "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("wb") as full:
         pipes = {"stdout": full, "stderr": subprocess.PIPE}
-        result = subprocess.run([*COMMAND, "demo"], **pipes, check=False, env=BUFFERED)
+        result = subprocess.run([*COMMAND, *arguments], **pipes, check=False, env=env)
     assert_one_line((result.returncode, b"", result.stderr.decode()))
 
 

@@ -98,6 +98,13 @@ class _Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 
+    def print_help(self, file: Any = None) -> None:
+        # argparse passes over a write that fails.
+        if file is None:
+            write(self.format_help(), "-")
+        else:
+            super().print_help(file)
+
     def error(self, message: str) -> NoReturn:
         # The message quotes arguments, which may contain control characters, for example in file
         # names.
