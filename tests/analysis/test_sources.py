@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from compactwire import CompactWireError, OptionError, analysis
+from compactwire import CompactWireError, OptionError, analysis, gcf
 from compactwire.analysis.extra import need
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
@@ -155,6 +155,32 @@ def test_a_broken_parquet_file_is_an_error_that_names_it(tmp_path: Path) -> None
         for reader in (read, analysis.compare):
             with pytest.raises(CompactWireError, match=r"^[^:]*a\.parquet: invalid Parquet: \S"):
                 reader(path)
+
+
+@pytest.mark.parametrize("unwritable", [False, True])
+def test_rows_are_read_in_parts_that_hold_no_other_rows(
+    unwritable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 400
+    texts = pa.array([f"text {n}" for n in range(count)])
+    columns = {"list": [["x" * 20, "y"]] * count, "in": [{"text": "z"}] * count}
+    table = pa.table({**columns, "dictionary": texts.dictionary_encode() if unwritable else texts})
+    if unwritable:  # Each row is then read by itself.
+        table = table.append_column("bytes", pa.array([b"\xff", None] * (count // 2)))
+    sizes: list[int] = []
+    original = gcf.dumps
+
+    def dumps(part: Any) -> str:
+        sizes.append(part.get_total_buffer_size())
+        return original(part)
+
+    monkeypatch.setattr("compactwire.analysis.sources.gcf.dumps", dumps)
+    found = read(table, rows=count if unwritable else 4)
+    assert len(sizes) >= 100
+    assert sum(sizes) < 20 * table.get_total_buffer_size()
+    assert [error for _, error in found[:2]] == ["UnsupportedValue" if unwritable else None, None]
+    expected = {"list": ["x" * 20, "y"], "in": {"text": "z"}, "dictionary": "text 1"}
+    assert json.loads(found[1][0] or "") == expected | ({"bytes": None} if unwritable else {})
 
 
 def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> None:

@@ -409,6 +409,8 @@ def _of_array(
 
 def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
     """Return rows as JSON, and the errors of those that JSON cannot represent."""
+    # Without the copy, a slice would have the elements of all lists, which are checked each time.
+    part = need("pyarrow", "pyarrow").concat_arrays([part])
     valid = part.is_valid().to_pylist()
     try:
         values = gcf.loads(gcf.dumps(part))
@@ -418,8 +420,25 @@ def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
             return [None], [type(error).__name__]
     else:
         return texts, [None] * len(texts)
-    one_by_one = [_values(part.slice(place, 1)) for place in range(len(part))]
+    rows = (_without_dictionaries(part.slice(place, 1)) for place in range(len(part)))
+    one_by_one = [_values(row) for row in rows]
     return [texts[0] for texts, _ in one_by_one], [errors[0] for _, errors in one_by_one]
+
+
+def _without_dictionaries(row: pa.Array) -> pa.Array:
+    """Replace indices of dictionaries by their values, at the top and in structs.
+
+    A row by itself would have a whole dictionary, and take time in proportion to it.
+    """
+    pa = need("pyarrow", "pyarrow")
+    if pa.types.is_dictionary(row.type):
+        return row.dictionary_decode()
+    if not pa.types.is_struct(row.type) or not row.type.num_fields:
+        return row
+    columns = [_without_dictionaries(column) for column in row.flatten()]
+    pairs = zip(row.type, columns, strict=True)
+    fields = [field.with_type(column.type) for field, column in pairs]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=row.is_null())
 
 
 def _bounded(rows: Rows) -> Iterator[Rows]:
