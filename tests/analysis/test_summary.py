@@ -99,6 +99,10 @@ def test_a_sum_beyond_int64_is_an_overflow() -> None:
         analysis.merge([whole, whole])
     with pytest.raises(OverflowError):
         analysis.merge([whole] * 3)  # Wraps around to a positive number in 64 bits.
+    # Each bin has a sum of its own.
+    bins = [{**row, "bytes": size, "json_bytes": MOST // 2} for size in (MOST, 1)]
+    with pytest.raises(OverflowError, match=r"a sum of total passes 2\^63 - 1"):
+        analysis.report(analysis.summarize(table([{**one, "pretty_bytes": 1} for one in bins])))
 
 
 def test_a_report_has_ratios_of_sums_failures_and_a_price() -> None:

@@ -144,7 +144,7 @@ def report(summary: pa.Table, /, *, price: float | None = None) -> pd.DataFrame:
 
     Raises
     ------
-    TypeError, CompactWireError, ImportError
+    TypeError, CompactWireError, OverflowError, ImportError
         As `merge`; or the price is negative.
 
     Examples
@@ -235,9 +235,13 @@ def _halves(compute: Any, column: Any) -> Iterator[tuple[str, Any]]:
 def _joined(table: Any, name: str) -> list[int]:
     high, low = (table[f"{name} {part}_sum"].to_pylist() for part in ("high", "low"))
     sums = [(one << _HALF) + two for one, two in zip(high, low, strict=True)]
+    _check_sums(name, sums)
+    return sums
+
+
+def _check_sums(name: str, sums: Iterable[int]) -> None:
     if any(one > _MOST for one in sums):
         raise OverflowError(f"a sum of {name} passes 2^63 - 1: make several summaries")
-    return sums
 
 
 def _parts(table: Any) -> Iterator[Any]:
@@ -328,6 +332,8 @@ def _line(
 ) -> dict[str, Any]:
     counts = {what: sum(count for count, _ in bins.values()) for what, bins in whats.items()}
     totals = {what: sum(total for _, total in bins.values()) for what, bins in whats.items()}
+    _check_sums("count", counts.values())
+    _check_sums("total", totals.values())
     errors = {what.removeprefix(_ERROR): counts[what] for what in counts if what.startswith(_ERROR)}
     inputs, failed = counts.get("inputs", 0), sum(errors.values())
     line: dict[str, Any] = {
