@@ -13,7 +13,7 @@ they cost. `cut` and `merged` here are the reference for `src/shrink/estimate.rs
 
 The estimate is that of o200k_base. To compare two forms of the same data, `shrink` uses bounds, for
 o200k_base and for cl100k_base, in which punctuation and characters beyond ASCII differ: a word is
-one token in both forms, and one more for a mark before it.
+one token in both forms, and up to two more for a mark before it.
 """
 
 from __future__ import annotations
@@ -165,6 +165,19 @@ def marks_of(literal: str, encoding: str) -> str:
     return "".join(mark for mark in punctuation if len(count(mark + literal)) == 1)
 
 
+def escapes(text: str) -> int:
+    """Return how often a text has an escape that another form may write as the character."""
+    return text.count("\\u") + text.count("\\/")
+
+
+def repeated_keys(text: str) -> int:
+    """Return the bytes of names of columns whose paths repeat a key more often than rows do."""
+    if not text.startswith("GCF "):
+        return 0
+    heads = re.findall(r"(?m)^[^\n]*?\[(\d+):?\]\{([^\n]*)$", text)
+    return sum(len(names.encode()) for rows, names in heads if names.count(">") > int(rows))
+
+
 class Prices:
     """Prices in 1/UNIT of a token."""
 
@@ -262,19 +275,37 @@ class Prices:
                 total += UNIT
         return total
 
-    def bounds(self, text: str, encoding: str) -> tuple[int, int]:
-        """Return the least and the most that a text costs, with one token for each word."""
-        least = most = at = 0
+    def bounds(self, text: str, encoding: str) -> tuple[int, int, int]:
+        """Return the least and the most that a text costs, with one token for each word.
+
+        The third is what it may cost more if the other form has more escapes.
+        """
+        least = most = at = unlike = 0
         for kind, piece in cut(text):
             price = UNIT if kind in CLASSES else self.total(piece, encoding)
             least, most = least + price, most + price
-            if kind in CLASSES and SYMBOLS.fullmatch(piece[0]) and piece[0] != " ":
+            is_indented = piece[0] == " " and text[:at].rstrip(" ").endswith("\n")
+            if kind == "other":
+                most += 2 * UNIT * is_indented
+                unlike += UNIT * len(piece.strip(" ").encode())
+            elif kind in CLASSES and piece[0] == " ":
+                most += UNIT * is_indented
+            elif kind in CLASSES and SYMBOLS.fullmatch(piece[0]):
                 is_inside = at > 0 and not SYMBOLS.fullmatch(text[at - 1])
-                is_delimiter = piece[0] in DELIMITERS
-                least += UNIT * is_delimiter
-                most += UNIT * (is_delimiter or not is_inside)
+                if piece[0] in DELIMITERS:
+                    least, most = least + UNIT, most + UNIT * (1 if piece[0] == "|" else 2)
+                elif is_inside:
+                    unlike += UNIT
+                else:
+                    most += UNIT * (2 if piece[0] == "'" else 1)
             at += len(piece)
-        return least, most
+        return least, most + UNIT * repeated_keys(text), unlike
+
+    def surely_exceeds(self, text: str, other: str, encoding: str) -> bool:
+        """Return whether a text has more tokens than another form of the same data."""
+        least, _, _ = self.bounds(text, encoding)
+        _, most, unlike = self.bounds(other, encoding)
+        return least > most + (unlike if escapes(text) > escapes(other) else 0)
 
     def literal(self, piece: str, encoding: str) -> int:
         """Return the number of tokens of a literal and the mark before it."""

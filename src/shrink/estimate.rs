@@ -30,6 +30,11 @@ pub(super) struct Estimate {
     /// The estimated number for `o200k_base`.
     pub tokens: u64,
     bounds: Bounds,
+    /// How often the text has an escape of JSON that another form may write as the character.
+    escapes: usize,
+    /// What more the text may cost if the other form has more escapes, because then words and characters of
+    /// the two are not the same.
+    unlike: u64,
 }
 
 /// Prices for each encoding, by which forms of the same data are compared: their words are the same, so that
@@ -38,7 +43,8 @@ pub(super) struct Estimate {
 struct Bounds {
     /// The text costs at least this.
     least: [u64; 2],
-    /// The text costs at most this: punctuation before a word adds up to one token to it.
+    /// The text costs at most this, but for rare words that tokenizers cut in many tokens after a certain
+    /// mark, although they are one token alone.
     most: [u64; 2],
 }
 
@@ -46,14 +52,31 @@ impl Estimate {
     pub(super) fn of(text: &str) -> Self {
         let sums = Sums::<true>::of(text);
         let with = |words: u64| sums.others.map(|others| others + words);
-        let bounds = Bounds { least: with(sums.least_words), most: with(sums.most_words) };
-        Self { tokens: sums.tokens(), bounds }
+        let most_words = sums.most_words + UNIT * repeated_keys(text);
+        Self {
+            tokens: sums.tokens(),
+            bounds: Bounds { least: with(sums.least_words), most: with(most_words) },
+            escapes: text.matches("\\u").count() + text.matches("\\/").count(),
+            unlike: sums.unlike,
+        }
     }
 
     /// Whether these are more tokens than those of another form of the same data, by both encodings.
     pub(super) fn surely_exceeds(&self, other: &Self) -> bool {
-        self.bounds.least.iter().zip(&other.bounds.most).all(|(least, most)| least > most)
+        let unlike = if self.escapes > other.escapes { other.unlike } else { 0 };
+        let most = other.bounds.most.map(|most| most + unlike);
+        self.bounds.least.iter().zip(&most).all(|(least, most)| least > most)
     }
+}
+
+/// The bytes of the names of columns in GCF whose paths repeat a key more often than the rows of JSON do.
+fn repeated_keys(text: &str) -> u64 {
+    let of_line = |line: &str| {
+        let (before, columns) = line.split_once("]{")?;
+        let rows: usize = before.rsplit_once('[')?.1.trim_end_matches(':').parse().ok()?;
+        (columns.matches('>').count() > rows).then_some(columns.len() as u64)
+    };
+    if text.starts_with("GCF ") { text.lines().filter_map(of_line).sum() } else { 0 }
 }
 
 /// The tokenizers whose tokens are estimated. Words have the same prices, punctuation and characters beyond
@@ -80,6 +103,8 @@ struct Sums<const CL100K: bool> {
     /// As in [`Bounds`].
     least_words: u64,
     most_words: u64,
+    /// As in [`Estimate`].
+    unlike: u64,
     /// By the encoding.
     others: [u64; 2],
 }
@@ -113,11 +138,19 @@ impl<const CL100K: bool> Sums<CL100K> {
                 run(&bytes[..bytes.len().min(at + 3)], at, |class| class == Class::Digit)
             }
             Class::Space if is_letter(next) => {
+                if is_indentation(bytes, at) {
+                    self.most_words += UNIT;
+                }
                 self.add_word(bytes, at, at + 1, &SPACED_WORD, &CAPITALS)
             }
             Class::Blank | Class::Mark if is_letter(next) => self.add_marked_word(bytes, at),
             Class::Space if next == Some(Class::Mark) => self.add_marks(bytes, at),
-            Class::Space if next == Some(Class::Other) => self.add_characters(bytes, at + 1),
+            Class::Space if next == Some(Class::Other) => {
+                if is_indentation(bytes, at) {
+                    self.most_words += 2 * UNIT;
+                }
+                self.add_characters(bytes, at + 1)
+            }
             Class::Mark => self.add_marks(bytes, at),
             Class::Other => self.add_characters(bytes, at),
             Class::Space | Class::Blank | Class::LineBreak => {
@@ -166,14 +199,23 @@ impl<const CL100K: bool> Sums<CL100K> {
             });
             return end;
         }
-        if is_delimiter {
+        let (least, most) = match bytes[at] {
             // GCF has it between words. In a string, it stands in every form.
-            self.least_words += UNIT;
-            self.most_words += UNIT;
-        } else if at == 0 || !is_of_word(CLASSES[usize::from(bytes[at - 1])]) {
+            b'|' => (1, 1),
+            // Some common words are several tokens after it.
+            b',' | b'=' | b'>' => (1, 2),
+            // In every form, it stands after the same word.
+            _ if at > 0 && is_of_word(CLASSES[usize::from(bytes[at - 1])]) => {
+                self.unlike += UNIT;
+                (0, 0)
+            }
             // The word begins with it. In another form, it may be a part of the punctuation before.
-            self.most_words += UNIT;
-        }
+            // `cl100k_base` cuts words such as `'s`.
+            b'\'' => (0, 2),
+            _ => (0, 1),
+        };
+        self.least_words += least * UNIT;
+        self.most_words += most * UNIT;
         self.add_word(bytes, at, at + 1, prices, &MARKED_CAPITALS)
     }
 
@@ -198,6 +240,8 @@ impl<const CL100K: bool> Sums<CL100K> {
             let prices = &CHARACTERS[encoding as usize];
             bytes[at..end].iter().map(|&byte| u64::from(character_price(prices, byte))).sum()
         });
+        // A byte is at most one token.
+        self.unlike += UNIT * (end - at) as u64;
         end
     }
 }
@@ -259,6 +303,11 @@ fn is_letter(class: Option<Class>) -> bool {
 /// Whether words are made of the class, so that punctuation after it has words on both sides in every form.
 fn is_of_word(class: Class) -> bool {
     matches!(class, Class::Lower | Class::Upper | Class::Digit | Class::Other)
+}
+
+/// Whether a space at `at` is the last one of an indentation, which JSON does not have before words.
+fn is_indentation(bytes: &[u8], at: usize) -> bool {
+    bytes[..at].iter().rev().find(|byte| **byte != b' ') == Some(&b'\n')
 }
 
 /// The end of the word whose letters start at `letters`: capital letters, then small ones. Whether it begins
@@ -410,5 +459,25 @@ mod tests {
         assert!(!exceeds(r#""],["~name"#, "\n~name"));
         assert!(exceeds(r#""],["name"#, "name"));
         assert!(exceeds(r#""],["one_name"#, "one_name"));
+        // `,Virginia` is four tokens of `cl100k_base`.
+        assert!(!exceeds(r#""],["Virginia"#, ",Virginia"));
+        // A space after a line break may cost a token, too.
+        assert!(!exceeds(r#""],["name"#, "\n name"));
+        assert!(!exceeds(r#"","名前"#, "\n 名前"));
+    }
+
+    #[test]
+    fn escapes_do_not_cancel_out() {
+        let exceeds = |text: &str, other| Estimate::of(text).surely_exceeds(&Estimate::of(other));
+        assert!(!exceeds(r"\ucc45", "책"));
+        assert!(!exceeds(r"Wrld\/Wrld", "Wrld/Wrld"));
+        assert!(exceeds("책책", "책"));
+    }
+
+    #[test]
+    fn a_key_in_more_paths_than_there_are_rows_may_cost_as_much_as_its_bytes() {
+        assert_eq!(repeated_keys("GCF profile=generic\n## [1]{\"a>b\",\"a>c\"}\n"), 12);
+        assert_eq!(repeated_keys("GCF profile=generic\n## [2:]{\"a>b\",\"a>c\"}\n"), 0);
+        assert_eq!(repeated_keys("[1]{>>"), 0);
     }
 }

@@ -138,6 +138,13 @@ def test_texts_in_arrays_are_not_longer_for_a_tokenizer(encoding: str, cells: An
         {f"key{i}": "ko" for i in range(30)},
         {"k0": ["ok"] * 40, "k1": ["ok"] * 40},
         [["~ab"], ["~7"], ["~name"], ["~a"]] * 6,
+        # Words that are more tokens after a certain mark.
+        [{"id": i, "t": ["Virginia"] * 6} for i in range(20)],
+        {f"k{i}": {"t": ["Nieuws"] * 6} for i in range(20)},
+        [{"id": i, "t": [{"name": "报告"}] * 8} for i in range(8)],
+        [{"a": f"'static{i}"} for i in range(40)],
+        # A key that GCF repeats for each of its members.
+        [{"id": i, "αναφορά": {f"k{j}": j for j in range(30)}} for i in range(2)],
     ],
     ids=lambda value: compact(value)[:30],
 )
@@ -149,6 +156,16 @@ def test_a_word_that_is_repeated_is_not_longer_for_a_tokenizer(encoding: str, va
         len(tokenizer.encode_ordinary(text)) for text in (str(cw.shrink(value)), compact(value))
     ]
     assert counts[0] <= counts[1]
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_texts_whose_escapes_become_characters_are_not_longer(encoding: str) -> None:
+    tokenizer = pytest.importorskip("bpe_openai").get_encoding(encoding)
+    escaped = json.dumps({f"k{i}": ["책"] * 4 for i in range(15)}, separators=(",", ":"))
+    slashes = compact({f"k{i}": ["Wrld/Wrld/Wrld"] * 3 for i in range(40)}).replace("/", "\\/")
+    for text in (escaped, slashes):
+        counts = [len(tokenizer.encode_ordinary(one)) for one in (str(cw.shrink(text)), text)]
+        assert counts[0] <= counts[1]
 
 
 def test_rows_of_texts_become_a_matrix_where_a_tokenizer_counts_less() -> None:
