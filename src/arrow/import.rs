@@ -13,6 +13,7 @@ use crate::memory;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, UnionMode};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -115,6 +116,7 @@ pub(super) fn stream(mut stream: FFI_ArrowArrayStream) -> Result<(FieldRef, Vec<
     succeeded(&mut stream, code)?;
     let field = self::field(&schema)?;
     let mut chunks = Vec::new();
+    let mut before = None;
     loop {
         poll();
         let mut array = FFI_ArrowArray::empty();
@@ -124,7 +126,9 @@ pub(super) fn stream(mut stream: FFI_ArrowArrayStream) -> Result<(FieldRef, Vec<
         if array.is_released() {
             return Ok((field, chunks));
         }
-        memory::push(&mut chunks, self::array(array, field.data_type())?);
+        let data = imported(array, field.data_type(), before.as_ref())?;
+        memory::push(&mut chunks, make_array(data.clone()));
+        before = Some(data);
     }
 }
 
@@ -240,7 +244,16 @@ fn nullable(data_type: &DataType) -> DataType {
 }
 
 /// Imports an array of a type of [`field`].
-pub(super) fn array(mut array: FFI_ArrowArray, data_type: &DataType) -> Result<ArrayRef> {
+pub(super) fn array(array: FFI_ArrowArray, data_type: &DataType) -> Result<ArrayRef> {
+    imported(array, data_type, None).map(make_array)
+}
+
+/// The content of an array, which agrees with its type. `before` is the chunk before it.
+fn imported(
+    mut array: FFI_ArrowArray,
+    data_type: &DataType,
+    before: Option<&ArrayData>,
+) -> Result<ArrayData> {
     if array.is_released() {
         return Err(invalid("the array was released: another consumer has taken it"));
     }
@@ -253,25 +266,49 @@ pub(super) fn array(mut array: FFI_ArrowArray, data_type: &DataType) -> Result<A
     }
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
-    validate(&data)?;
-    Ok(make_array(data))
+    validate(&data, before)?;
+    Ok(data)
 }
 
-/// Validates the content of an array and its children. Unlike `validate_full`, it accepts an index of a
-/// dictionary without values: the row is null by its struct or list.
-fn validate(data: &ArrayData) -> Result<(), ArrowError> {
+/// Validates the content of an array and its children, without those that it shares with the chunk before it.
+/// Unlike `validate_full`, it accepts an index of a dictionary without values: the row is null by its struct or
+/// list.
+fn validate(data: &ArrayData, before: Option<&ArrayData>) -> Result<(), ArrowError> {
     // This includes the children. With a call for each of them, the time would grow with the square of the depth.
     whole(data, ArrayData::validate)?;
-    validate_content(data)
+    validate_content(data, before)
 }
 
-fn validate_content(data: &ArrayData) -> Result<(), ArrowError> {
-    data.validate_nulls()?;
-    let is_dictionary = matches!(data.data_type(), DataType::Dictionary(..));
-    if !(is_dictionary && data.child_data()[0].is_empty()) {
-        validate_values(data)?;
+fn validate_content(data: &ArrayData, before: Option<&ArrayData>) -> Result<(), ArrowError> {
+    if !before.is_some_and(|before| are_same(data, before)) {
+        data.validate_nulls()?;
+        let is_dictionary = matches!(data.data_type(), DataType::Dictionary(..));
+        if !(is_dictionary && data.child_data()[0].is_empty()) {
+            validate_values(data)?;
+        }
     }
-    data.child_data().iter().try_for_each(validate_content)
+    for (at, child) in data.child_data().iter().enumerate() {
+        validate_content(child, before.and_then(|before| before.child_data().get(at)))?;
+    }
+    Ok(())
+}
+
+/// Whether two arrays of one type have the same memory, apart from their children: the chunks of a column may be
+/// slices of one array, which all have its dictionary, or all rows of its lists and structs. To read these for each
+/// chunk would take time in proportion to their square.
+fn are_same(one: &ArrayData, other: &ArrayData) -> bool {
+    let rows = |data: &ArrayData| (data.offset(), data.len(), data.null_count());
+    let validity = |data: &ArrayData| data.nulls().map(|nulls| nulls.validity().as_ptr());
+    rows(one) == rows(other)
+        && validity(one) == validity(other)
+        && one.nulls().map(NullBuffer::offset) == other.nulls().map(NullBuffer::offset)
+        && one.buffers().iter().map(extent).eq(other.buffers().iter().map(extent))
+        && one.child_data().iter().map(rows).eq(other.child_data().iter().map(rows))
+}
+
+/// Where a buffer begins, and its length.
+fn extent(buffer: &Buffer) -> (*const u8, usize) {
+    (buffer.as_ptr(), buffer.len())
 }
 
 /// Runs a check that cannot be done in parts: while it reads many rows, on another thread, so that the call can
@@ -563,8 +600,10 @@ mod tests {
     use super::*;
     use crate::interrupt;
     use arrow_array::{
-        Array, Int32Array, LargeStringArray, NullArray, RunArray, StringArray, StringViewArray,
+        Array, DictionaryArray, Int32Array, LargeStringArray, ListArray, NullArray, RunArray,
+        StringArray, StringViewArray,
     };
+    use arrow_buffer::OffsetBuffer;
     use std::cell::Cell;
 
     thread_local! {
@@ -573,12 +612,19 @@ mod tests {
 
     /// How often the validation of an array polls.
     fn polls(array: &dyn Array) -> usize {
+        polls_after(array, None)
+    }
+
+    /// As [`polls`], of an array that follows another in its column.
+    fn polls_after(array: &dyn Array, before: Option<&dyn Array>) -> usize {
         let count = || {
             POLLS.set(POLLS.get() + 1);
             false
         };
+        let before = before.map(Array::to_data);
         POLLS.set(0);
-        assert!(interrupt::run(count, || validate(&array.to_data())).unwrap().is_ok());
+        let valid = interrupt::run(count, || validate(&array.to_data(), before.as_ref()));
+        assert!(valid.unwrap().is_ok());
         POLLS.get()
     }
 
@@ -623,6 +669,44 @@ mod tests {
         assert_eq!(polls(&StringViewArray::from(vec![&*text.repeat(9); 20])), 20);
     }
 
+    #[test]
+    fn what_chunks_share_is_validated_once() {
+        let texts = Arc::new(StringArray::new_null(10 * PART_ROWS));
+        let keys = Int32Array::from(vec![0, 1, 2, 3]);
+        let dictionary: ArrayRef = Arc::new(DictionaryArray::new(keys, texts));
+        let field = Arc::new(Field::new("item", dictionary.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths([2, 2]);
+        let lists = ListArray::new(field, offsets, dictionary.clone(), None);
+        for array in [dictionary, Arc::new(lists)] {
+            let (first, next) = (array.slice(0, 1), array.slice(1, 1));
+            assert!(polls(&*first) > 10);
+            assert!(polls_after(&*next, Some(&*first)) < 5);
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_validated_where_it_differs_from_the_one_before() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let dictionary = |keys: Vec<i32>, texts: &ArrayRef| {
+            let data = DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into());
+            let data = ArrayData::builder(data)
+                .len(keys.len())
+                .add_buffer(keys.into())
+                .add_child_data(texts.to_data());
+            // SAFETY: nothing but the validation reads it.
+            unsafe { data.build_unchecked() }
+        };
+        let before = dictionary(vec![0, 1], &texts);
+        let is_valid = |data: &ArrayData| validate(data, Some(&before)).is_ok();
+        assert!(is_valid(&before));
+        assert!(is_valid(&before.slice(1, 1)));
+        assert!(!is_valid(&dictionary(vec![0, 2], &texts)));
+        // The same keys, of fewer values.
+        let fewer = before.clone().into_builder().child_data(vec![texts.slice(0, 1).to_data()]);
+        // SAFETY: as above.
+        assert!(!is_valid(&unsafe { fewer.build_unchecked() }));
+    }
+
     /// List views of one row each, nested so deep.
     fn views(rows: usize, depth: usize) -> ArrayData {
         let zeros = vec![0_i32; rows];
@@ -664,7 +748,7 @@ mod tests {
                 .add_buffer(bytes.into());
             // SAFETY: nothing but the validation reads the texts.
             let data = unsafe { data.build_unchecked() };
-            assert!(validate(&data).is_err(), "{bad}");
+            assert!(validate(&data, None).is_err(), "{bad}");
         }
     }
 }
