@@ -37,6 +37,15 @@ def test_the_exit_code_is_that_of_the_report(tmp_path: Path) -> None:
     assert report.stdout == made.verify().to_json()
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are UTF-8")
+def test_a_claim_may_be_in_a_folder_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    made = make(folder, signed=False)
+    assert made.verify()
+    assert run("verify", made.bundle, folder / "receipts", made.claim).returncode == 0
+    assert run("verify", made.bundle, folder / "receipts", folder / "missing").returncode == 2
+
+
 class Terminal(io.TextIOWrapper):
     def isatty(self) -> bool:
         return True

@@ -479,7 +479,7 @@ fn surrogate_in_gcf(message: &str) -> Error {
 }
 
 /// A description of the lone surrogate with its position, from Python's `UnicodeEncodeError`.
-fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
+pub(super) fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
     let start =
         error.value(py).getattr(intern!(py, "start")).and_then(|start| start.extract::<usize>());
     start.map_or_else(

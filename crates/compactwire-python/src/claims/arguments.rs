@@ -1,9 +1,9 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use crate::args::{class_name, each, enough_for, utf8, utf8_or};
+use crate::args::{class_name, each, enough_for, surrogate_at, utf8};
 use crate::errors::invalid_path;
 use crate::make::push;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
@@ -27,8 +27,11 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     if text.contains("\0")? {
         return Err(invalid_path(py, field, "a path must not contain NUL"));
     }
-    utf8_or(text, |message| invalid_path(py, field, message))?;
-    text.extract()
+    // A name of a file that is not UTF-8 has surrogates, too, of which the path has the bytes.
+    text.extract().map_err(|error: PyErr| {
+        let unencodable = error.is_instance_of::<PyUnicodeEncodeError>(py);
+        if unencodable { invalid_path(py, field, &surrogate_at(&error, py)) } else { error }
+    })
 }
 
 /// A string without lone surrogates.
