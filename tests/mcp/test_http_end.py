@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from compactwire.mcp import _http
+from compactwire.mcp._host import End
 from compactwire.mcp._http_client import Endpoint
 from compactwire.mcp._relay import Passthrough
 from tests.mcp.http_server import MODERN, PAIR, POSIX, Request, Server, session, shake_hands
@@ -183,6 +186,15 @@ def test_a_session_that_ends_after_the_requests_is_an_error(start: Start) -> Non
     failure = json.loads(out)
     assert (failure["id"], failure["error"]["data"]) == (1, {"status": 404})
     assert code == 1
+
+
+def test_a_session_that_ends_with_the_last_answer_is_an_error() -> None:
+    # The answer and the end came between two looks: nothing is open any more.
+    ends: queue.SimpleQueue[End] = queue.SimpleQueue()
+    ends.put(End("server"))
+    link: Any = SimpleNamespace(is_busy=lambda: False)
+    assert _http._taken(ends, link, warn=pytest.fail) == End("server")
+    assert _http._taken(ends, link, warn=pytest.fail) is None
 
 
 def test_requests_without_an_answer_in_time_are_an_error(

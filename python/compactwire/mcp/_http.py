@@ -9,6 +9,7 @@ Source: the Streamable HTTP transport of the Model Context Protocol, versions 20
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -104,6 +105,10 @@ def relay_http(
 def _taken(ends: queue.SimpleQueue[End], link: Link, warn: Callable[[str], object]) -> End | None:
     """Wait until the server has taken the last messages; what ended it before, but for the time."""
     end = answered(ends, link.is_busy, _ACCEPTED, warn)
+    if end is None:
+        # The last message was taken, and its answer may have ended the session just before.
+        with contextlib.suppress(queue.Empty):
+            return ends.get_nowait()
     return None if end is None or end.side == "time" else end
 
 
