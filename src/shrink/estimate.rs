@@ -56,7 +56,7 @@ impl Estimate {
         Self {
             tokens: sums.tokens(),
             bounds: Bounds { least: with(sums.least_words), most: with(most_words) },
-            escapes: text.matches("\\u").count() + text.matches("\\/").count(),
+            escapes: escapes(text),
             unlike: sums.unlike,
         }
     }
@@ -69,14 +69,22 @@ impl Estimate {
     }
 }
 
+fn escapes(text: &str) -> usize {
+    let next = |(at, _)| text.as_bytes().get(at + 1);
+    text.match_indices('\\').map(next).filter(|next| matches!(next, Some(b'u' | b'/'))).count()
+}
+
 /// The bytes of the names of columns in GCF whose paths repeat a key more often than the rows of JSON do.
 fn repeated_keys(text: &str) -> u64 {
+    if !text.starts_with("GCF ") || !text.contains('>') {
+        return 0;
+    }
     let of_line = |line: &str| {
         let (before, columns) = line.split_once("]{")?;
         let rows: usize = before.rsplit_once('[')?.1.trim_end_matches(':').parse().ok()?;
         (columns.matches('>').count() > rows).then_some(columns.len() as u64)
     };
-    if text.starts_with("GCF ") { text.lines().filter_map(of_line).sum() } else { 0 }
+    text.lines().filter_map(of_line).sum()
 }
 
 /// The tokenizers whose tokens are estimated. Words have the same prices, punctuation and characters beyond

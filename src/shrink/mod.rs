@@ -3,8 +3,8 @@
 //! The candidates are the text without white space, and GCF with some of its options. A candidate is
 //! taken if it saves enough and reads back as the same value; otherwise the text stays as it is.
 //!
-//! Invariant: the result has at most as many tokens as the text, and depends only on the text, the options
-//! and the counter that the caller passes, if any.
+//! Invariant: the result has at most as many tokens as the text, by the counter that the caller passes or by
+//! the estimate, and depends only on the text, the options and the counter.
 //!
 //! `minify` makes the JSON candidate, `candidates` those in GCF, `same` compares the
 //! value with what a candidate reads back as, `estimate` counts tokens without a tokenizer, `merges` those of
@@ -144,7 +144,8 @@ impl Tokens {
 }
 
 /// Shrinks a text that may be JSON, by the estimate of its tokens: a form is taken only if it has fewer
-/// tokens for tokenizers like `o200k_base` and `cl100k_base`, whatever the words of the text cost.
+/// tokens for tokenizers like `o200k_base` and `cl100k_base`, whatever the words of the text cost. Rare words,
+/// which cost much more after a comma than alone, can still make it larger.
 ///
 /// # Errors
 /// If there is not enough memory.
