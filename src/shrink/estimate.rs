@@ -198,8 +198,6 @@ impl<const CL100K: bool> Sums<CL100K> {
     /// A word with the punctuation before it.
     #[inline]
     fn add_marked_word(&mut self, bytes: &[u8], at: usize) -> usize {
-        let is_delimiter = matches!(bytes[at], b'|' | b',' | b'=' | b'>');
-        let prices = if is_delimiter { &DELIMITED_WORD } else { &MARKED_WORD };
         let (end, _) = end_of_word(bytes, at + 1);
         if let Some((_, marks)) = LITERALS.iter().find(|(word, _)| *word == &bytes[at + 1..end]) {
             self.add_other(|encoding| {
@@ -207,20 +205,20 @@ impl<const CL100K: bool> Sums<CL100K> {
             });
             return end;
         }
-        let (least, most) = match bytes[at] {
+        let (prices, least, most) = match bytes[at] {
             // GCF has it between words. In a string, it stands in every form.
-            b'|' => (1, 1),
-            // Some common words are several tokens after it.
-            b',' | b'=' | b'>' => (1, 2),
+            b'|' => (&DELIMITED_WORD, 1, 1),
+            // Some words that are one token alone are several after it.
+            b',' | b'=' | b'>' => (&DELIMITED_WORD, 1, 2),
             // In every form, it stands after the same word.
             _ if at > 0 && is_of_word(CLASSES[usize::from(bytes[at - 1])]) => {
                 self.unlike += UNIT;
-                (0, 0)
+                (&MARKED_WORD, 0, 0)
             }
             // The word begins with it. In another form, it may be a part of the punctuation before.
             // `cl100k_base` cuts words such as `'s`.
-            b'\'' => (0, 2),
-            _ => (0, 1),
+            b'\'' => (&MARKED_WORD, 0, 2),
+            _ => (&MARKED_WORD, 0, 1),
         };
         self.least_words += least * UNIT;
         self.most_words += most * UNIT;
