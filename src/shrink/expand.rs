@@ -24,7 +24,8 @@ pub fn expand<S: Columns>(
     limits: Limits,
     sink: &mut S,
 ) -> Result<(), ExpandError<S::Error>> {
-    if text.starts_with("GCF ") {
+    // With white space before it, the text is not valid GCF, and the error says so.
+    if text.trim_start().starts_with("GCF ") {
         let options = DecodeOptions { extensions: true, limits };
         return gcf::read(text, options, sink).map_err(|error| match error {
             gcf::ReadError::Text(error) => ExpandError::Gcf(error),

@@ -196,6 +196,22 @@ def test_json_is_told_from_other_text_that_is_not_gcf(text: str) -> None:
     assert "JSON" not in str(failure(gcf.loads, "prose"))
 
 
+DEEP_TEXT = HEADER + "".join("  " * level + "## a\n" for level in range(300))
+DEEP_READERS: dict[str, Callable[..., object]] = {
+    "loads": lambda **options: gcf.loads(DEEP_TEXT, **options),
+    "to_json": lambda **options: gcf.to_json(DEEP_TEXT, **options),
+    "from_json": lambda **options: gcf.from_json("[" * 300, **options),
+}
+
+
+@pytest.mark.parametrize("name", DEEP_READERS)
+def test_depth_of_a_text_has_the_option_that_allows_it(name: str) -> None:
+    read = DEEP_READERS[name]
+    message = "limit_exceeded: nested more than 128 levels deep; max_depth allows up to 256 (line "
+    assert str(failure(read)).startswith(message)
+    assert "max_depth" not in str(failure(read, max_depth=256))
+
+
 BAD_TEXTS: dict[str, tuple[str | bytes, str, int, int]] = {
     "nothing": ("", "missing_header", 1, 1),
     "byte order mark": ("\ufeffGCF profile=generic\n", "missing_header", 1, 1),

@@ -255,6 +255,21 @@ def test_an_invalid_gcf_text_is_an_error_with_its_place() -> None:
         cw.expand("GCF profile=generic\n## [2]{a}\n1\n")
 
 
+@pytest.mark.parametrize(
+    ("space", "problem"),
+    [
+        ("\n", "the line is empty"),
+        (" \r\n ", "the line is empty"),
+        ("  ", "remove the white space"),
+    ],
+)
+def test_white_space_before_gcf_is_named(space: str, problem: str) -> None:
+    text = cw.shrink(ROWS).text
+    assert text.startswith("GCF ")
+    with pytest.raises(cw.GcfError, match=f"expected GCF as the first word; {problem}"):
+        cw.expand(space + text)
+
+
 @given(gcf_values, st.sampled_from([None, 2]), st.booleans(), st.booleans())
 def test_any_value_comes_back(
     value: Any, indent: int | None, ensure_ascii: bool, extensions: bool

@@ -65,8 +65,15 @@ impl<'t> Header<'t> {
 
 /// The message for a text whose first line is not a header.
 fn missing_header(line: &str) -> &'static str {
+    let content = line.trim_start();
+    if content.is_empty() {
+        return "expected GCF as the first word; the line is empty";
+    }
+    if content.starts_with("GCF ") {
+        return "expected GCF as the first word; remove the white space before it";
+    }
     // Programs that read what `shrink` wrote meet JSON, which it leaves where GCF saves nothing.
-    if line.trim_start().starts_with(['{', '[']) {
+    if content.starts_with(['{', '[']) {
         return "expected GCF as the first word; this begins like JSON: expand reads both";
     }
     "expected GCF as the first word"
