@@ -1,0 +1,158 @@
+//! Files and paths.
+
+use super::input::Input;
+use super::object::{lacks_method, wrong_type};
+use super::text::{surrogate_at, utf8_if_whole};
+use crate::errors::{invalid_option, os_error};
+use crate::make::{make_bytes, make_list, make_size, push};
+use compactwire::excerpt::excerpt;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyUnicodeEncodeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file at a path, read by Python's `FileIO`: Ctrl-C ends its wait for the other end of a FIFO, but would
+/// not end that of `std::fs`.
+pub(crate) struct PathFile(Py<PyAny>);
+
+impl PathFile {
+    pub(crate) fn open(py: Python<'_>, path: &Path) -> PyResult<Self> {
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(PyOSError::new_err("file name contained an unexpected NUL byte"));
+        }
+        Ok(Self(
+            py.import(intern!(py, "io"))?
+                .call_method1(intern!(py, "FileIO"), (path.as_os_str(),))?
+                .unbind(),
+        ))
+    }
+
+    /// Reads at most `size` bytes; none at the end of the file.
+    pub(crate) fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(self
+            .0
+            .bind(py)
+            .call_method1(intern!(py, "read"), (make_size(py, size)?,))?
+            .cast_into()?)
+    }
+
+    /// Reads a whole file. It may be endless: signals are handled after every [`PIECE`].
+    pub(crate) fn read_all<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyBytes>> {
+        let file = Self::open(py, path)?;
+        let mut pieces = Vec::new();
+        loop {
+            let piece = file.read(py, PIECE).map_err(|error| named_error(py, error, path))?;
+            if piece.as_bytes().is_empty() {
+                return joined(py, pieces);
+            }
+            push(&mut pieces, piece)?;
+            py.check_signals()?;
+        }
+    }
+}
+
+/// How many bytes of a whole file are read at once.
+const PIECE: usize = 8 << 20;
+
+/// Names the file in the error of a read, which does not. It occurs for some files of `/proc`, and for a folder
+/// on Windows.
+fn named_error(py: Python<'_>, error: PyErr, path: &Path) -> PyErr {
+    match error.value(py).getattr(intern!(py, "errno")).and_then(|code| code.extract()) {
+        Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
+        Err(_) => error,
+    }
+}
+
+fn joined<'py>(
+    py: Python<'py>,
+    mut pieces: Vec<Bound<'py, PyBytes>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    if pieces.len() == 1
+        && let Some(whole) = pieces.pop()
+    {
+        return Ok(whole);
+    }
+    let pieces = make_list(py, pieces.into_iter().map(Ok))?;
+    Ok(make_bytes(py, b"")?.call_method1(intern!(py, "join"), (pieces,))?.cast_into()?)
+}
+
+impl Drop for PathFile {
+    fn drop(&mut self) {
+        // Otherwise Python warns of a file that was not closed. An error of `close` is ignored, because
+        // nothing was written.
+        Python::attach(|py| {
+            // `close` must not run with an exception set, and must not replace it.
+            let raised = PyErr::take(py);
+            let _closed = self.0.bind(py).call_method0(intern!(py, "close"));
+            if let Some(raised) = raised {
+                raised.restore(py);
+            }
+        });
+    }
+}
+
+/// The content of a file: what the `read` of an open file returned, or the bytes of a file at a path.
+///
+/// If the argument is not a file, but is content that `parses`, the error names `reader`, the function for
+/// content.
+pub(crate) fn read_file<'py>(
+    file: &Bound<'py, PyAny>,
+    reader: &str,
+    parses: impl FnOnce(&[u8]) -> bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if file.hasattr(intern!(file.py(), "read"))? {
+        return file.call_method0(intern!(file.py(), "read"));
+    }
+    if Input::is_bytes(file) {
+        let message =
+            format!("file must be a path or an open file, not bytes; use `{reader}` for content");
+        return Err(PyTypeError::new_err(message));
+    }
+    let content = PathFile::read_all(file.py(), &path_of(file, "file")?).map_err(|error| {
+        let text = file.cast::<PyString>().ok();
+        let text = text.and_then(|text| utf8_if_whole(text).ok().flatten());
+        let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
+        match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
+            Some(text) => {
+                let text = excerpt(text);
+                let message = format!(
+                    "{text} is content, not the path of a file; use `{reader}` for content"
+                );
+                invalid_option("file", &message)
+            }
+            None => error,
+        }
+    })?;
+    Ok(content.into_any())
+}
+
+/// Converts the argument `name` to a path; `OptionError` for a lone surrogate, which no path has.
+pub(crate) fn path_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
+    object.extract().map_err(|error| {
+        if let Some(error) = surrogate_in(object, name, &error) {
+            return error;
+        }
+        wrong_type(object, name, "a path (str or os.PathLike) or an open file")
+    })
+}
+
+/// A path, for `#[pyo3(from_py_with = path)]`; `OptionError` for a lone surrogate.
+pub(crate) fn path(value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    value.extract().map_err(|error| {
+        surrogate_in(value, "path", &error).unwrap_or_else(|| {
+            if lacks_method(value, "__fspath__") {
+                wrong_type(value, "path", "a path (str or os.PathLike)")
+            } else {
+                error
+            }
+        })
+    })
+}
+
+/// The `OptionError` for the argument `name` if Python could not encode it.
+fn surrogate_in(value: &Bound<'_, PyAny>, name: &str, error: &PyErr) -> Option<PyErr> {
+    let found = error.is_instance_of::<PyUnicodeEncodeError>(value.py());
+    found.then(|| invalid_option(name, &format!("{name}: {}", surrogate_at(error, value.py()))))
+}

@@ -1,0 +1,124 @@
+//! The type of an argument, and the items of an iterable.
+
+use super::text::{class_name, surrogate_in_gcf, utf8_if_whole, utf8_or};
+use crate::make::{ensure_memory, push};
+use compactwire::excerpt::excerpt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyIterator, PySequence, PyString};
+use std::convert::Infallible;
+use std::fmt::Display;
+
+/// The items of an iterable; `TypeError` names the argument and what its items are.
+///
+/// Signal handlers run at the first item, and again after every [`ITEMS_PER_CHECK`]: an iterator that is not
+/// Python code, which can be endless, does not run them.
+pub(crate) fn each<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    items: &str,
+) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
+    let py = value.py();
+    let items = (0_u64..).zip(iterator(value, name, || format!("an iterable of {items}"))?);
+    Ok(items.map(move |(at, item)| {
+        if at.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals().and(item) } else { item }
+    }))
+}
+
+/// The iterator of an iterable; `TypeError` names the argument and what was expected.
+pub(crate) fn iterator<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    expected: impl FnOnce() -> String,
+) -> PyResult<Bound<'py, PyIterator>> {
+    value.try_iter().map_err(|error| {
+        if lacks_method(value, "__iter__") && lacks_method(value, "__getitem__") {
+            wrong_type(value, name, &expected())
+        } else {
+            error
+        }
+    })
+}
+
+/// Whether an object's class has no such method: then the object is of a wrong type. Otherwise an error may be
+/// one that the method raised.
+#[cold]
+pub(crate) fn lacks_method(value: &Bound<'_, PyAny>, name: &str) -> bool {
+    matches!(value.get_type().hasattr(name), Ok(false))
+}
+
+/// More than the values of most rows, because a check costs as much as the conversion of a value.
+const ITEMS_PER_CHECK: u64 = 32;
+
+/// The names of fields, for `#[pyo3(from_py_with = names)]`; `GcfError` for a lone surrogate.
+///
+/// Not PyO3's conversion to `Vec`, which trusts the length that a sequence states and reserves memory for it.
+pub(crate) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Ok(name) = value.cast::<PyString>() {
+        // A sequence of characters, which are not meant.
+        let name = utf8_if_whole(name)?.map_or_else(|| "…".to_owned(), excerpt);
+        return Err(PyTypeError::new_err(format!(
+            "fields must be a list of names, not str: pass [{name}]"
+        )));
+    }
+    if value.cast::<PySequence>().is_err() {
+        return Err(wrong_type(value, "fields", "a sequence of str"));
+    }
+    let mut names = Vec::new();
+    for name in each(value, "fields", "str")? {
+        let name = name?;
+        let at = names.len();
+        let name = text(&name, format_args!("fields[{at}]"))?;
+        let utf8 = utf8_or(name, |message| surrogate_in_gcf(&format!("field {at}: {message}")))?;
+        ensure_memory(utf8.len())?;
+        push(&mut names, utf8.to_owned())?;
+    }
+    Ok(names)
+}
+
+/// Text of a field; `TypeError` names the field.
+pub(crate) fn text<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+    field: impl Display,
+) -> PyResult<&'a Bound<'py, PyString>> {
+    value.cast::<PyString>().map_err(|_| wrong_type(value, field, "a str"))
+}
+
+/// Checks that an argument is a function; `TypeError` names the argument.
+pub(crate) fn check_callable(value: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    if value.is_callable() { Ok(()) } else { Err(wrong_type(value, name, "a function")) }
+}
+
+/// A truth value of a field; `TypeError` names the field.
+pub(crate) fn boolean(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
+    let on = value.cast::<PyBool>().map_err(|_| wrong_type(value, field, "a bool"))?;
+    Ok(on.is_true())
+}
+
+#[cold]
+pub(crate) fn wrong_type(value: &Bound<'_, PyAny>, field: impl Display, expected: &str) -> PyErr {
+    let found = class_name(&value.get_type());
+    PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
+}
+
+/// An argument: `Some` if it was passed, even as Python's `None`; `None` by default.
+pub(crate) struct Passed<'py>(pub(crate) Option<Bound<'py, PyAny>>);
+
+impl<'py> FromPyObject<'_, 'py> for Passed<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(Some(value.to_owned())))
+    }
+}
+
+/// An argument that Python passes to a special method, and that the method ignores.
+pub(crate) struct Unused;
+
+impl FromPyObject<'_, '_> for Unused {
+    type Error = Infallible;
+
+    fn extract(_value: Borrowed<'_, '_, PyAny>) -> Result<Self, Infallible> {
+        Ok(Self)
+    }
+}
