@@ -7,9 +7,9 @@ use super::args::{self, sizes, utf8};
 use super::errors::{Result, invalid_format};
 use super::message::DEFAULT_MAX_SIZE;
 use super::{built, detached, locked, locked_long};
+use crate::args::named;
 use crate::lock::Lock;
 use crate::make::{Str, ensure_memory, make_str};
-use crate::named;
 
 use compactwire::compact::delta::{self, ApplyOptions, Replace};
 use pyo3::prelude::*;

@@ -7,7 +7,7 @@ use super::errors::Result;
 use super::make::{Number, Str, make_list, make_size, make_str, make_tuple};
 use super::message::{DEFAULT_MAX_SIZE, open};
 use super::response::{Response, format_member, layout_version};
-use crate::named;
+use crate::args::named;
 use compactwire::compact::{self, Choice, Compression, EncodeOptions, Format};
 use pyo3::prelude::*;
 use pyo3::types::PyList;

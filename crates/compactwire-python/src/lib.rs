@@ -1,7 +1,7 @@
 //! The Python module `compactwire._core`: each function converts arguments, makes one call to the
 //! core, and converts the result or error.
 //!
-//! This crate mirrors the core, one file per subject. `args` converts arguments, `value` converts
+//! This crate mirrors the core, one file per subject. `args` converts arguments, `value` and `column` convert
 //! values, `errors` converts errors; `make` creates Python objects, `interrupt` runs long calls, and
 //! `record` has the base classes of value objects. Objects are frozen. A lock protects mutable state,
 //! such as the content of a `DeltaStream`. No Python code runs while a thread holds a lock for which
@@ -21,6 +21,7 @@ mod arrow;
 mod bytes_memory;
 mod cad;
 mod claims;
+mod column;
 mod delta;
 mod dictionary;
 mod errors;
@@ -32,7 +33,6 @@ mod interrupt;
 mod lock;
 mod make;
 mod message;
-mod named;
 mod record;
 mod request;
 mod response;

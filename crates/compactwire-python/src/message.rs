@@ -6,8 +6,8 @@ use super::detached;
 use super::dictionary::{Dictionary, Given};
 use super::errors::{Error, Result};
 use super::response::{Response, format_member};
+use crate::args::named;
 use crate::make::{ascii_str, make_bytes, make_str};
-use crate::named;
 use compactwire::compact::{
     self, Choice, DecodeOptions, EncodeOptions, Format, Opened, Protocol, Wire,
 };

@@ -9,9 +9,9 @@ use super::record::{Names, Record, hash_of, returned_by_value};
 use super::value::converter;
 use super::value::objects::Objects;
 use super::value::read::value_with;
+use crate::args::named;
 use crate::interrupt::attached;
 use crate::make::{Number, Str, make_str};
-use crate::named;
 use compactwire::gcf::Limits;
 use compactwire::shrink::{
     self, ExpandError, Format, Options, Reason, estimate_tokens, shrink, shrink_with,

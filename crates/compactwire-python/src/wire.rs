@@ -4,8 +4,8 @@
 use super::args::{self, Input, each, sizes};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, Payload};
+use crate::args::named;
 use crate::make::{ensure_memory, make_bytes, make_str};
-use crate::named;
 use compactwire::excerpt::excerpt;
 use compactwire::json::memory_of;
 use compactwire::wire::{gcb, json};

@@ -12,6 +12,7 @@
 
 pub(crate) mod file;
 pub(crate) mod input;
+pub(crate) mod named;
 pub(crate) mod number;
 pub(crate) mod object;
 pub(crate) mod option;

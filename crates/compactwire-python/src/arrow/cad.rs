@@ -1,10 +1,10 @@
 //! `compactwire.arrow`: columns of CAD documents, one in each row, between JSON, compact text and bytes.
 
-use super::column::Column;
 use super::{call, row_options};
+use crate::args::named;
 use crate::args::{self, one_of, sizes};
+use crate::column::Column;
 use crate::errors::{Result, invalid_option};
-use crate::named;
 use compactwire::arrow::{self as core, CadWrite};
 use compactwire::cad::{Dialect, MAX_EXPANSION, Options};
 use pyo3::prelude::*;

@@ -1,12 +1,11 @@
 //! `compactwire.arrow`: columns of GCF texts from and to JSON, and one GCF text as a column.
 
-use super::column::Column;
-use super::import::field;
 use super::{call, row_options};
+use crate::args::named;
 use crate::args::{self, Input, sizes};
+use crate::column::{Column, field};
 use crate::errors::Result;
 use crate::interrupt::attached;
-use crate::named;
 use compactwire::arrow as core;
 use compactwire::gcf::{self, Limits};
 use compactwire::json::Escape;

@@ -1,12 +1,12 @@
 //! `compactwire.arrow`: columns of messages of the Compact Protocol, v2 and v4.
 
-use super::column::Column;
 use super::{call, row_options};
+use crate::args::named;
 use crate::args::{self, one_of, sizes};
+use crate::column::Column;
 use crate::dictionary::{Dictionary, Given};
 use crate::errors::{Result, invalid_option};
 use crate::message::{DEFAULT_MAX_SIZE, encode_options};
-use crate::named;
 use compactwire::arrow::{self as core, Field, Output};
 use compactwire::compact::{DecodeOptions, EncodeOptions};
 use compactwire::gcf::Limits;

@@ -1,22 +1,17 @@
 //! `compactwire.arrow`: functions of columns, over the Arrow PyCapsule interface.
 //!
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
-//! Only `column`, which exports them, and `import`, which reads them, touch capsules.
+//! Only [`crate::column`] touches capsules.
 
 mod cad;
-mod column;
 mod gcf;
-mod import;
 mod messages;
 
-pub(crate) use import::{Unreadable, caused, if_column, is_column, lazy, lost_index};
-
 use crate::args::{class_name, one_of, shown};
+use crate::column::{Column, column};
 use crate::errors::{Result, invalid_option};
 use crate::interrupt::attached;
-use column::Column;
 use compactwire::arrow::{self as core, OnError, RowOptions};
-use import::column;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
@@ -27,11 +22,11 @@ pub(super) mod module {
     #[pymodule_export]
     use super::cad::{cad_from_binary, cad_from_compact, cad_to_binary, cad_to_compact};
     #[pymodule_export]
-    use super::column::Column;
-    #[pymodule_export]
     use super::gcf::{gcf_from_json, gcf_loads, gcf_to_json};
     #[pymodule_export]
     use super::messages::{count_tokens, decode, detect, encode, inspect};
+    #[pymodule_export]
+    use crate::column::Column;
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -2,11 +2,11 @@
 
 use super::arguments;
 use super::report::ClaimReport;
+use crate::args::named;
 use crate::args::{check_callable, class_name};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
 use crate::make::{Number, Str};
-use crate::named;
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};

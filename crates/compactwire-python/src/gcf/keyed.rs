@@ -3,6 +3,7 @@
 //!
 //! Sets and deltas are immutable. The two classes that choose have a lock.
 
+use crate::args::named::{self, content_of};
 use crate::args::{self, Input, class_name, each, sizes, utf8_or, wrong_type};
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
@@ -11,7 +12,6 @@ use crate::make::{
     Str, ensure_memory, join, keys_of, make_dict, make_float, make_int, make_list, make_str,
     make_tuple, push,
 };
-use crate::named;
 use crate::record::{Names, Record, hash_of, returned_by_value};
 use crate::value::kind::{Kind, kind};
 use crate::value::read::key_message;
@@ -53,6 +53,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Source: GCF 3.6 section 10a.
 #[pyclass(name = "KeyedSet", module = "compactwire.gcf", frozen, extends = Record)]
 pub(crate) struct KeyedSet(pub(crate) Arc<keyed::KeyedSet>);
+
+content_of! { KeyedDelta KeyedSet }
 
 returned_by_value!(Record: KeyedSet, KeyedDelta);
 

@@ -10,13 +10,14 @@ mod stream;
 mod tree;
 
 use super::args::{self, Input, depth, path_of, read_file, sizes};
-use super::{arrow, detached};
+use super::detached;
+use crate::args::named;
 use crate::bytes_memory::BytesMemory;
+use crate::column;
 use crate::errors::Result;
 use crate::files::write_file;
 use crate::interrupt::{attached, undone};
 use crate::make::{make_bytes, make_str, memory_error};
-use crate::named;
 use crate::value::collector::CollectorPause;
 use crate::value::conversions::Conversions;
 use crate::value::converter;
@@ -242,11 +243,11 @@ fn write_text<M: Memory>(
             Err(Stop::Unusual) => return Ok(Text::Tree(write_tree()??)),
         }
     }
-    if let Some(message) = arrow::lost_index(obj)? {
+    if let Some(message) = column::lost_index(obj)? {
         let place = gcf::Place::Value("$".to_owned());
         return Err(gcf::Error { code: gcf::Code::UnsupportedType, message, place }.into());
     }
-    if let Some(column) = arrow::if_column(obj)? {
+    if let Some(column) = column::if_column(obj)? {
         return Ok(Text::Tree(write_table(py, &column, options)?));
     }
     let mut walk = OwnedWalk(conversions.as_ref());

@@ -4,11 +4,11 @@
 //! Invariant: no lock is held while Python code runs, and an error ends the iteration: it is raised again on
 //! each further call, so that the rows do not seem complete.
 
+use crate::args::named;
 use crate::args::{self, PathFile, class_name, depth, path_of, sizes, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{items_of, make_size};
-use crate::named;
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};

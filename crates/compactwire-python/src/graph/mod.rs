@@ -10,9 +10,9 @@ pub(super) mod types;
 
 use super::args::{self, Input, lacks_method, sizes, wrong_type};
 use super::errors::{Error, Result};
+use crate::args::named;
 use crate::interrupt::attached;
 use crate::make::{Number, Str, ensure_memory, make_str, make_tuple};
-use crate::named;
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;

@@ -2,10 +2,10 @@
 
 use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
+use crate::args::named;
 use crate::args::{self, Unused};
 use crate::errors::Result;
 use crate::make::{ensure_memory, make_str};
-use crate::named;
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{self, SentSymbols, StreamEncoder, StreamOptions};

@@ -1,7 +1,7 @@
 //! The calls of `default=`, and what they returned before a walk stopped.
 
 use super::kind::{Kind, is_container, kind};
-use crate::arrow::is_column;
+use crate::column::is_column;
 use compactwire::interrupt::unchecked;
 use compactwire::memory;
 use pyo3::exceptions::PyRuntimeError;

@@ -9,7 +9,7 @@ use super::budget::{BYTES, Budget};
 use super::conversions::{Conversions, Converted};
 use super::kind::{Kind, digits, duplicate_key, items, kind};
 use crate::args::{class_name, utf8_or};
-use crate::arrow::{Unreadable, caused, if_column, lazy, lost_index};
+use crate::column::{Unreadable, caused, if_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::tuple_of;

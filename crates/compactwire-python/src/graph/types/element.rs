@@ -4,9 +4,9 @@
 //! Invariant: a dict means the same as a call of the class with the items of the dict as arguments. If
 //! the dict is invalid, the class is called and raises the error.
 
+use crate::args::named::with_article;
 use crate::args::{class_name, each, wrong_type};
 use crate::make::push;
-use crate::named::with_article;
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;

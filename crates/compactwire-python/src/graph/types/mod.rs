@@ -11,6 +11,7 @@ mod payload;
 mod symbol;
 mod unchanged;
 
+use crate::args::named::content_of;
 use crate::errors::invalid_format;
 use crate::make::make_str;
 use crate::record::{Record, returned_by_value};
@@ -28,6 +29,8 @@ pub(crate) use location::Location;
 pub(crate) use payload::Payload;
 pub(crate) use symbol::Symbol;
 pub(crate) use unchanged::Unchanged;
+
+content_of! { DeltaPayload Edge Payload Symbol }
 
 returned_by_value!(Record: Components, DeltaPayload, Edge, Location, Payload, Symbol, Unchanged);
 

@@ -2,15 +2,14 @@
 //!
 //! PyO3's own conversion names it only in a note on the exception, which is not in the exception's text.
 
-use crate::args::{class_name, wrong_type};
-use crate::gcf::keyed::{KeyedDelta, KeyedSet};
-use crate::graph::types::{DeltaPayload, Edge, Payload, Symbol};
+use super::object::wrong_type;
+use super::text::class_name;
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 /// What an argument is converted to.
-pub(super) trait Argument<'a, 'py>: Sized {
+pub(crate) trait Argument<'a, 'py>: Sized {
     /// The class of the argument.
     type Class: PyTypeInfo;
 
@@ -64,9 +63,10 @@ impl<'a, 'py, A: Argument<'a, 'py>> Argument<'a, 'py> for Option<A> {
     }
 }
 
+/// Lets arguments be the content of a class.
 macro_rules! content_of {
     ($($class:ident)*) => { $(
-        impl<'a, 'py> Argument<'a, 'py> for &'a $class {
+        impl<'a, 'py> $crate::args::named::Argument<'a, 'py> for &'a $class {
             type Class = $class;
 
             fn of(object: &'a Bound<'py, PyAny>) -> Option<Self> {
@@ -76,7 +76,7 @@ macro_rules! content_of {
     )* };
 }
 
-content_of! { DeltaPayload Edge KeyedDelta KeyedSet Payload Symbol }
+pub(crate) use content_of;
 
 fn argument<'a, 'py, A: Argument<'a, 'py>>(
     object: &'a Bound<'py, PyAny>,
@@ -89,7 +89,7 @@ fn argument<'a, 'py, A: Argument<'a, 'py>>(
 }
 
 /// `a str`, `an int`.
-pub(super) fn with_article(class: &str) -> String {
+pub(crate) fn with_article(class: &str) -> String {
     let article =
         if class.starts_with(['A', 'E', 'I', 'O', 'a', 'e', 'i', 'o']) { "an" } else { "a" };
     format!("{article} {class}")
@@ -98,7 +98,7 @@ pub(super) fn with_article(class: &str) -> String {
 /// A conversion for each name of an argument, for `#[pyo3(from_py_with = named::dictionary)]`.
 macro_rules! arguments {
     ($($name:ident)*) => { $(
-        pub(super) fn $name<'a, 'py, A: Argument<'a, 'py>>(
+        pub(crate) fn $name<'a, 'py, A: Argument<'a, 'py>>(
             object: &'a Bound<'py, PyAny>,
         ) -> PyResult<A> {
             argument(object, stringify!($name))

@@ -4,7 +4,7 @@
 //! Invariant: a value is read as it is. pandas would convert some columns of Python objects for Arrow; they
 //! are written as the other functions of this package write them, or are an error that names the column.
 
-use super::column::{ARRAY, Column, SCHEMA, STREAM};
+use super::{ARRAY, Column, SCHEMA, STREAM};
 use crate::args::{class_name, utf8_if_whole};
 use crate::errors::{Error, Result};
 use crate::interrupt::attached;
@@ -227,7 +227,7 @@ fn refused_column(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     py.import(intern!(py, "compactwire._frames"))?.call_method1(refused, (object,))?.extract()
 }
 
-pub(super) fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
+pub(crate) fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
     if_column(object)?.ok_or_else(|| {
         let found = class_name(&object.get_type());
         let message = match lazy(object) {
@@ -262,7 +262,7 @@ pub(crate) fn lost_index(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> 
 }
 
 /// The field that an object describes.
-pub(super) fn field(schema: &Bound<'_, PyAny>) -> Result<core::ArrowField> {
+pub(crate) fn field(schema: &Bound<'_, PyAny>) -> Result<core::ArrowField> {
     let method = intern!(schema.py(), "__arrow_c_schema__");
     if !has_method(schema, method)? {
         let found = class_name(&schema.get_type());

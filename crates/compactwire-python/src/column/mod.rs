@@ -1,4 +1,13 @@
-//! `Column`: a column in Arrow memory.
+//! Columns of any library that implements the Arrow PyCapsule interface: [`import`] reads them, and
+//! [`Column`] is one of ours.
+//!
+//! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
+
+mod import;
+
+pub(crate) use import::{
+    Unreadable, caused, column, field, if_column, is_column, lazy, lost_index,
+};
 
 use crate::errors::Result;
 use crate::interrupt::attached;
@@ -10,9 +19,9 @@ use pyo3::types::{PyCapsule, PyString, PyTuple};
 use std::ffi::CStr;
 
 /// The names of the capsules.
-pub(super) const STREAM: &CStr = c"arrow_array_stream";
-pub(super) const ARRAY: &CStr = c"arrow_array";
-pub(super) const SCHEMA: &CStr = c"arrow_schema";
+const STREAM: &CStr = c"arrow_array_stream";
+const ARRAY: &CStr = c"arrow_array";
+const SCHEMA: &CStr = c"arrow_schema";
 
 /// A column in Arrow memory: what the functions of this module return.
 ///
@@ -22,7 +31,7 @@ pub(super) const SCHEMA: &CStr = c"arrow_schema";
 ///
 /// Source: the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "compactwire.arrow")]
-pub(crate) struct Column(pub(super) core::Column);
+pub(crate) struct Column(pub(crate) core::Column);
 
 #[pymethods]
 impl Column {
