@@ -115,56 +115,57 @@ impl<'t> Reader<'t, '_> {
     /// Parses `@id file line column`, optionally followed by line and column of the end.
     pub(super) fn location(&mut self, text: &'t str, line: Line) -> Read<()> {
         self.item_count += 1;
-        let wrong = |at, message: String| fault(Code::InvalidLocLine, at, message);
+        let wrong = |message: String| fault(Code::InvalidLocLine, line.start, message);
         // An empty rest is a slice of the text too, so that errors can locate it.
         let (id, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
         let Some(digits) = id.strip_prefix('@') else {
-            let found = excerpt(text);
-            return wrong(line.start, format!("expected @id file line column, found {found}"));
+            return wrong(format!("expected @id file line column, found {}", excerpt(text)));
         };
         let index = self.id(digits)?.and_then(|id| self.ids.index(id));
         let Some(index) = index else {
             let message = format!("no symbol before this line has the id {}", excerpt(id));
             return fault(Code::UnknownLocReference, line.start, message);
         };
-        let rest = rest.trim_start_matches(' ');
-        let at = self.at(rest);
-        let (file, rest) = if rest.starts_with('"') {
-            let (file, end) = read_quoted(self.text, at, at + rest.len())?;
-            (SharedStr::from(&*file), &self.text[end..at + rest.len()])
+        let location = self.file_and_lines(rest.trim_start_matches(' '))?;
+        let place = &mut self.symbols[index].location;
+        if place.is_some() {
+            return wrong(format!("duplicate location of {}", excerpt(id)));
+        }
+        *place = Some(Box::new(location));
+        Ok(())
+    }
+
+    /// Parses `file line column`, optionally followed by line and column of the end.
+    fn file_and_lines(&self, text: &'t str) -> Read<Location> {
+        let at = self.at(text);
+        let wrong = |message: String| fault(Code::InvalidLocLine, at, message);
+        let (file, rest) = if text.starts_with('"') {
+            let (file, end) = read_quoted(self.text, at, at + text.len())?;
+            (SharedStr::from(&*file), &self.text[end..at + text.len()])
         } else {
-            let length = rest.find(' ').unwrap_or(rest.len());
-            let (file, rest) = rest.split_at(length);
+            let (file, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
             if file.is_empty() || !file.bytes().all(|byte| byte.is_ascii_graphic()) {
-                return wrong(at, format!("the file {} must be quoted", excerpt(file)));
+                return wrong(format!("the file {} must be quoted", excerpt(file)));
             }
             (self.shared(file), rest)
         };
         let (count, numbers) = fields::<4>(rest);
         if !matches!(count, 2 | 4) || !rest.starts_with(' ') {
-            return wrong(at, "expected 2 or 4 numbers after the file".into());
+            return wrong("expected 2 or 4 numbers after the file".into());
         }
         let mut values = [0; 4];
         for (value, word) in values.iter_mut().zip(&numbers[..count]) {
             *value = match word.parse() {
                 Ok(number) if number > 0 && is_digits(word) => number,
                 _ => {
-                    return wrong(
-                        at,
-                        format!("{} is not an integer from 1 to 2^64 - 1", excerpt(word)),
-                    );
+                    let word = excerpt(word);
+                    return wrong(format!("{word} is not an integer from 1 to 2^64 - 1"));
                 }
             };
         }
-        let [start_line, column, end_line, end_column] = values;
+        let [line, column, end_line, end_column] = values;
         let end = (count == 4).then_some((end_line, end_column));
-        let location = Location { file, line: start_line, column, end };
-        let place = &mut self.symbols[index].location;
-        if place.is_some() {
-            return wrong(line.start, format!("duplicate location of {}", excerpt(id)));
-        }
-        *place = Some(Box::new(location));
-        Ok(())
+        Ok(Location { file, line, column, end })
     }
 
     /// Parses the digits of an id that no symbol has yet.
