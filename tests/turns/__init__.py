@@ -1,0 +1,1 @@
+"""Numbered turns and the stores of a server."""

@@ -1,0 +1,283 @@
+"""Several processes on one file: restarts, forks and leases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire.turns import SavedSession, Sender, SQLiteSessionStore, Turn
+from tests.strategies.turns import HELLO, MORE, Lost, Server, frames_of
+
+
+def test_a_restarted_server_goes_on(tmp_path: Path) -> None:
+    sender, seen = Sender(), []
+    for request in (HELLO, MORE):
+        with SQLiteSessionStore(tmp_path / "store.db") as store:
+            server = Server(store)
+            sender.send(server.deliver, **request)
+            assert len(store) == 1
+        seen += server.turns
+    assert [(turn.number, len(frames_of(turn))) for turn in seen] == [(1, 3), (2, 1)]
+    with SQLiteSessionStore(str(tmp_path / "store.db")) as store:
+        server = Server(store)
+        assert server.deliver(seen[-1]) == f"1: {MORE['context']}"
+        assert server.seen == []
+
+
+WORKER = """
+import asyncio, os, sys, time
+from pathlib import Path
+from compactwire.turns import SQLiteSessionStore, Turn
+
+database, number, frames, mode, lease_s = sys.argv[1:]
+store = SQLiteSessionStore(database, lease_s=float(lease_s))
+print("ready", flush=True)
+sys.stdin.readline()
+
+def respond(request):
+    with open(database + ".log", "a") as log:
+        log.write(f"{number}\\n")
+    print("answering", flush=True)
+    if mode == "dies":
+        os._exit(1)
+    time.sleep(1)
+    return f"answer of {os.getpid()}"
+
+async def respond_async(request):
+    return await asyncio.to_thread(respond, request)
+
+turn = Turn(int(number), frames)
+if mode == "async":
+    answer = asyncio.run(store.answer_async("one", turn, respond_async))
+else:
+    answer = store.answer("one", turn, respond)
+print(answer)
+"""
+
+
+class Worker:
+    """A process that answers a turn of the conversation "one" when it is told to begin."""
+
+    def __init__(self, path: Path, turn: Turn, mode: str, lease_s: float = 30.0) -> None:
+        arguments = [path, str(turn.number), *frames_of(turn), mode, str(lease_s)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WORKER, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.line() == "ready"
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def begin(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def output(self) -> list[str]:
+        return self.process.communicate(timeout=60)[0].split("\n")[:-1]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("lease_s", [0.6, 30.0])
+def test_processes_answer_a_turn_once(tmp_path: Path, mode: str, lease_s: float) -> None:
+    # The short lease is extended while the function runs.
+    path = tmp_path / "store.db"
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    workers = [Worker(path, turn, mode, lease_s) for _ in range(3)]
+    for worker in workers:
+        worker.begin()
+    outputs = [worker.output() for worker in workers]
+    assert sorted(map(len, outputs)) == [1, 1, 2]
+    assert len({output[-1] for output in outputs}) == 1
+    assert (tmp_path / "store.db.log").read_text() == "1\n"
+
+
+def test_a_turn_waits_for_the_turn_before_it_in_another_process(tmp_path: Path) -> None:
+    path, session = tmp_path / "store.db", cw.Session()
+    turns = [Turn(n, session.encode_request(context="a" * n)) for n in (1, 2)]
+    first, second = (Worker(path, turn, "sync") for turn in turns)
+    first.begin()
+    assert first.line() == "answering"
+    second.begin()
+    # Without the first turn, the second would be rejected.
+    assert [len(first.output()), len(second.output())] == [1, 2]
+    assert (tmp_path / "store.db.log").read_text() == "1\n2\n"
+
+
+def test_the_turn_of_a_process_that_died_is_answered_by_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    dying, other = (Worker(path, turn, mode, 1.0) for mode in ("dies", "sync"))
+    dying.begin()
+    assert dying.output() == ["answering"]
+    other.begin()
+    assert other.output()[-1] == f"answer of {other.process.pid}"
+    assert (tmp_path / "store.db.log").read_text() == "1\n1\n"
+    with SQLiteSessionStore(path) as store:
+        assert store.lease("one", "third") == 30.0
+
+
+def test_a_turn_that_waits_too_long_is_an_error(tmp_path: Path) -> None:
+    turn = Turn(3, cw.Session().encode_request(context="a"))
+
+    async def respond(request: cw.Request) -> str:
+        raise AssertionError
+
+    with SQLiteSessionStore(tmp_path / "store.db", wait_s=0.05) as store:
+        assert store.lease("one", "another process") == 30.0
+        for call in (
+            lambda: store.answer("one", turn, lambda request: "x"),
+            lambda: asyncio.run(store.answer_async("one", turn, respond)),
+        ):
+            with pytest.raises(cw.TurnInProgress, match="turn 3: another process") as caught:
+                call()
+            assert (caught.value.conversation, caught.value.number) == ("one", 3)
+        store.release("one", "another process")
+        first = Turn(1, turn.frames)
+        assert store.answer("one", first, lambda request: "answer") == "answer"
+
+
+def test_a_lease_has_one_holder_until_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SQLiteSessionStore(path, lease_s=0.2) as store, SQLiteSessionStore(path) as other:
+        assert store.lease("one", "a") == 0.2
+        assert other.lease("two", "b") == 30.0
+        assert other.lease("one", "b") == 0.0
+        other.release("one", "b")
+        assert store.lease("one", "a") == 0.2
+        time.sleep(0.25)
+        assert other.lease("one", "b") == 30.0
+        assert store.lease("one", "a") == 0.0
+
+
+def other_threads() -> int:
+    """How many threads there are besides those for the calls of stores, which stay."""
+    return sum(not one.name.startswith("compactwire turns") for one in threading.enumerate())
+
+
+@pytest.mark.parametrize("mode", ["returns", "raises", "cancelled"])
+def test_no_lease_remains_after_a_turn(tmp_path: Path, mode: str) -> None:
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+
+    async def respond(request: cw.Request) -> str:
+        if mode == "raises":
+            raise Lost
+        if mode == "cancelled":
+            await asyncio.sleep(60)
+        return "answer"
+
+    async def main() -> None:
+        task = asyncio.create_task(store.answer_async("one", turn, respond))
+        if mode == "cancelled":
+            await asyncio.sleep(0.01)
+            task.cancel()
+        await task
+
+    threads = other_threads()
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        with contextlib.suppress(Lost, asyncio.CancelledError):
+            asyncio.run(main())
+        assert store.lease("one", "another") == 30.0
+        assert other_threads() == threads
+
+
+def test_a_late_process_does_not_end_the_lease_of_another_one(tmp_path: Path) -> None:
+    late, quick, next_one, other = (SQLiteSessionStore(tmp_path / "turns.db") for _ in range(4))
+    turn = Turn(1, cw.Session().encode_request(args={}))
+    opened = late._open("c", turn)  # It stops for longer than its lease.
+    quick.answer("c", turn, lambda _: "quick")
+    assert next_one.lease("c", "next")
+    assert isinstance(opened, tuple)
+    late._close(opened, "late")
+    assert other.lease("c", "other") == 0
+    for store in (late, quick, next_one, other):
+        store.close()
+
+
+def test_the_first_of_two_answers_is_kept(tmp_path: Path) -> None:
+    # A process that was stopped for longer than its lease does not notice that it has ended.
+    sender = Sender()
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+
+        def deliver(turn: Turn) -> Any:
+            def respond(request: cw.Request) -> str:
+                saved = SavedSession(turn.number, turn.digest, "other", cw.Session().to_bytes())
+                assert store.save("one", saved, after=turn.number - 1)
+                return "late"
+
+            return store.answer("one", turn, respond)
+
+        assert sender.send(deliver, **HELLO) == "other"
+
+        def other(turn: Turn) -> Any:
+            def respond(request: cw.Request) -> str:
+                saved = SavedSession(turn.number, b"", "other", cw.Session().to_bytes())
+                assert store.save("one", saved, after=turn.number - 1)
+                return "late"
+
+            return store.answer("one", turn, respond)
+
+        with pytest.raises(cw.TurnConflict):
+            sender.send(other, args=5)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_failed_release_does_not_replace_the_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    def respond(request: cw.Request) -> str:
+        raise Lost
+
+    async def respond_async(request: cw.Request) -> str:
+        raise Lost
+
+    def release(conversation: str, holder: str, /) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        monkeypatch.setattr(store, "release", release)
+        calls = {
+            "sync": lambda: store.answer("one", turn, respond),
+            "async": lambda: asyncio.run(store.answer_async("one", turn, respond_async)),
+        }
+        with pytest.raises(Lost):
+            calls[mode]()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_store_is_not_used_across_a_fork(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from compactwire.turns import SQLiteSessionStore
+store = SQLiteSessionStore(sys.argv[1])
+child = os.fork()
+if child == 0:
+    try:
+        store.load("one")
+    except RuntimeError as error:
+        os.write(1, str(error).encode())
+    store.close()
+    store._database.execute("SELECT 1")  # It is open: closing it is for the parent.
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert store.load("one") is None
+"""
+    path = str(tmp_path / "store.db")
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, check=True)
+    assert done.stdout == b"the store was opened before a fork: open it in each process"

@@ -1,0 +1,77 @@
+"""Turns of sessions with `checked=False`, whose requests have no hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import compactwire as cw
+from compactwire.turns import MemorySessionStore, Sender
+from tests.strategies.turns import Lost, Server
+
+
+def unchecked() -> tuple[Server, Sender]:
+    return Server(MemorySessionStore(checked=False)), Sender(cw.Session(checked=False))
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+def test_without_a_hash_a_lost_answer_never_changes_a_text(pack: Any, lost: int) -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a", pack=pack)
+    for n in range(lost):
+        with pytest.raises(Lost):
+            sender.send(server.deliver_and_lose_the_answer, context="ab" + "b" * n, pack=pack)
+    if lost == 2:
+        # A turn without a conversation, after which nothing more is known of the lost ones.
+        sender.send(server.deliver, args=5, pack=pack)
+    for context in ("ac", "acd"):
+        sender.send(server.deliver, context=context, pack=pack)
+        assert server.seen[-1] == context
+
+
+def test_without_a_hash_another_request_after_a_lost_answer_is_sent_in_full() -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a")
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, context="ab")
+    for _ in range(2):
+        with pytest.raises(Lost):
+            sender.send(server.deliver_and_lose_the_answer, context="ac")
+    assert sender.send(server.deliver, context="ac") == "3: ac"
+    assert server.seen == ["a", "ab", "ac"]
+    assert [turn.number for turn in server.turns] == [1, 2, 3, 3, 3]
+
+
+def test_without_a_hash_a_restored_session_sends_the_conversation_in_full() -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a")
+    state = sender.session.to_bytes()
+    with pytest.raises(Lost):
+        sender.send(server.deliver_and_lose_the_answer, context="ab")
+    restored = Sender(cw.Session.from_bytes(state, checked=False), number=3)
+    assert restored.send(server.deliver, context="ac") == "3: ac"
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_without_a_hash_a_forgotten_conversation_is_sent_in_full(between: bool) -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a" * 20)
+    server.store.forget("one")
+    if between:
+        sender.send(server.deliver, args=5)
+    for context in ("a" * 20 + "b", "a" * 20 + "c" * 20, "a" * 20 + "d" * 20):
+        sender.send(server.deliver, context=context)
+        assert server.seen[-1] == context
+
+
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+def test_without_a_hash_an_old_turn_that_arrives_late_never_changes_a_text(pack: Any) -> None:
+    server, sender = unchecked()
+    for context in ("a", "ab", "abc"):
+        sender.send(server.deliver, context=context, pack=pack)
+    server.store.forget("one")
+    server.deliver(server.turns[0])
+    sender.send(server.deliver, context="abcd", pack=pack)
+    assert server.seen == ["a", "ab", "abc", "a", "abcd"]
