@@ -59,7 +59,8 @@ def test_the_example_of_an_asynchronous_server_prints_what_the_page_shows(
     found = re.search(fenced, page, re.DOTALL | re.MULTILINE)
     assert found
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(found[1], "asgi_turns.py", "exec"), names)
-    names["store"].close()
-    assert capsys.readouterr().out == found[2]
+    for _ in range(2):  # The second run finds the database of the first.
+        names: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(found[1], "asgi_turns.py", "exec"), names)
+        names["store"].close()
+        assert capsys.readouterr().out == found[2]

@@ -154,15 +154,16 @@ def test_two_processes_exchange_messages_as_the_page_shows(tmp_path: Path) -> No
     assert found
     script = tmp_path / "http_turns.py"
     script.write_text(found[1], encoding="utf-8")
-    result = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (result.stderr, result.stdout) == ("", found[2])
+    for _ in range(2):  # The second run finds the database of the first.
+        result = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (result.stderr, result.stdout) == ("", found[2])
 
 
 def test_the_package_docstring_gives_the_output_shown() -> None:
