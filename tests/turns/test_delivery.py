@@ -170,6 +170,31 @@ def test_a_rejection_without_a_list_of_ids_says_what_to_pass_on(ids: dict[str, A
     assert sender.send(Server(MemorySessionStore()).deliver, **HELLO) == "1: User: Hi\n"
 
 
+def test_a_copied_sender_has_a_session_of_its_own() -> None:
+    sender = Sender()
+    state = sender.session.to_bytes()
+    copied = copy.copy(sender)
+    copied.send(Server(MemorySessionStore()).deliver, **HELLO)
+    assert sender.session.to_bytes() == state
+
+
+def test_a_sender_copied_during_a_turn_does_not_repeat_it_unasked() -> None:
+    server, sender = Server(MemorySessionStore()), Sender()
+    copies: list[Sender] = []
+
+    def copy_and_lose_the_answer(turn: Turn) -> str:
+        copies.append(copy.copy(sender))
+        return server.deliver_and_lose_the_answer(turn)
+
+    for _ in range(2):
+        with pytest.raises(Lost):
+            sender.send(copy_and_lose_the_answer, **HELLO)
+    for copied in copies:
+        with pytest.raises(cw.TurnConflict):
+            copied.send(server.deliver, **HELLO)
+    assert len(server.seen) == 1
+
+
 @pytest.mark.parametrize(
     "moved", [lambda sender: pickle.loads(pickle.dumps(sender)), copy.copy, copy.deepcopy]
 )

@@ -35,6 +35,8 @@ class Transport(RuleBasedStateMachine):
         super().__init__()
         self.context = ""
         self.delivered: list[Turn] = []
+        self.copies: list[bytes] = []
+        """Pickles of the sender that were made while a turn was under way."""
         self.answers: dict[tuple[int, bytes], str] = {}
         """The answer of each turn that was answered, by its number and digest."""
         self.count = 0
@@ -90,6 +92,7 @@ class Transport(RuleBasedStateMachine):
         def deliver(turn: Turn) -> str | bytes:
             fate = fates.pop() if fates else "arrives"
             self.delivered.append(turn)
+            self.copies.append(pickle.dumps(self.sender))
             if fate == "lost":
                 raise Lost
             answer = self.answer(turn, request)
@@ -105,6 +108,10 @@ class Transport(RuleBasedStateMachine):
             try:
                 answer = self.sender.send(deliver, **request, **style)
             except Lost:
+                continue
+            except cw.TurnConflict as error:
+                # The sender is a copy that does not know of later turns.
+                self.sender.go_on(error.last)
                 continue
             assert answer == str(self.count)
             assert self.count == before + 1
@@ -133,6 +140,11 @@ class Transport(RuleBasedStateMachine):
     @rule()
     def move_the_sender(self) -> None:
         self.sender = pickle.loads(pickle.dumps(self.sender))
+
+    @rule(which=st.integers(0, 3))
+    def go_on_with_a_copy(self, which: int) -> None:
+        if self.copies:
+            self.sender = pickle.loads(self.copies[-1 - which % len(self.copies)])
 
     @rule()
     def restart_the_sender(self) -> None:

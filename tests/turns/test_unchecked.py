@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import compactwire as cw
-from compactwire.turns import MemorySessionStore, Sender
+from compactwire.turns import MemorySessionStore, Sender, Turn
 from tests.strategies.turns import Lost, Server
 
 
@@ -52,6 +55,26 @@ def test_without_a_hash_a_restored_session_sends_the_conversation_in_full() -> N
         sender.send(server.deliver_and_lose_the_answer, context="ab")
     restored = Sender(cw.Session.from_bytes(state, checked=False), number=3)
     assert restored.send(server.deliver, context="ac") == "3: ac"
+
+
+@pytest.mark.parametrize(
+    "moved", [lambda sender: pickle.loads(pickle.dumps(sender)), copy.copy, copy.deepcopy]
+)
+def test_without_a_hash_a_sender_copied_during_a_lost_turn_sends_in_full(
+    moved: Callable[[Sender], Sender],
+) -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a")
+    copies: list[Sender] = []
+
+    def copy_and_lose(turn: Turn) -> str:
+        copies.append(moved(sender))
+        raise Lost
+
+    with pytest.raises(Lost):
+        sender.send(copy_and_lose, context="ab")
+    copies[0].send(server.deliver, context="abc")
+    assert server.seen == ["a", "abc"]
 
 
 @pytest.mark.parametrize("between", [False, True])

@@ -54,6 +54,10 @@ class TurnLock:
                 conversation=self._conversation,
             )
 
+    def locked(self) -> bool:
+        """Whether a turn is under way."""
+        return self._lock.locked()
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Wait for the lock and hold it, in a function."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -84,7 +85,8 @@ class Sender:
     """Sends the requests of one conversation, one after the other.
 
     Several threads, or several tasks, may send at once: each waits for the turn before it. A copy
-    or pickle continues with the next number.
+    or pickle continues with the next number. It does not know the outcome of a turn that was under
+    way: if that was answered, the next one is a `TurnConflict`.
 
     Parameters
     ----------
@@ -254,7 +256,15 @@ class Sender:
             self.session.forget(_CONTEXT)
 
     def __getstate__(self) -> tuple[Session, int, bytes | None]:
-        return self.session, self._number, self._failed
+        under_way, number, failed = self._lock.locked(), self._number, self._failed
+        session = copy.copy(self.session)
+        if under_way or self._lock.locked():
+            # The session is ahead of a turn that may be lost. If the turn arrives, the next one of
+            # the copy is a conflict, because it has the same number.
+            failed = None
+            if not session.checked:
+                session.forget(_CONTEXT)
+        return session, number, failed
 
     def __setstate__(self, state: object) -> None:
         match state:
