@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire.turns import MemorySessionStore, Sender, SessionStore, SQLiteSessionStore, Turn
+from compactwire.turns import (
+    MemorySessionStore,
+    SavedSession,
+    Sender,
+    SessionStore,
+    SQLiteSessionStore,
+    Turn,
+)
 from tests.strategies.turns import HELLO
 
 
@@ -101,6 +108,47 @@ def test_a_turn_without_a_valid_id_is_not_answered(
         store.answer(conversation, turn, lambda request: "")
     with pytest.raises(error, match=r"conversation|turn"):
         asyncio.run(store.answer_async(conversation, turn, respond))
+
+
+class OwnStore(SessionStore):
+    """A store of a caller, whose methods return what they should not."""
+
+    def __init__(self, loaded: Any, reserved: Any = float("inf")) -> None:
+        super().__init__()
+        self.loaded, self.reserved = loaded, reserved
+
+    def load(self, conversation: str, /) -> Any:
+        return self.loaded
+
+    def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+        return False
+
+    def forget(self, conversation: str, /) -> None:
+        raise NotImplementedError
+
+    def lease(self, conversation: str, holder: str, /) -> Any:
+        return self.reserved
+
+
+@pytest.mark.parametrize(
+    ("store", "message"),
+    [
+        (OwnStore((1, b"", "", b"")), r"load\(\) must be a SavedSession, not tuple"),
+        (OwnStore({"number": 1}), r"load\(\) must be a SavedSession, not dict"),
+        (OwnStore(None, None), r"lease\(\) must be a number, not NoneType"),
+    ],
+)
+def test_a_store_of_a_caller_is_told_what_its_methods_must_return(
+    store: SessionStore, message: str
+) -> None:
+    async def respond(request: cw.Request) -> str:
+        raise AssertionError
+
+    turn = Turn(1, cw.Session().encode_request(**HELLO))
+    with pytest.raises(TypeError, match=message):
+        store.answer("one", turn, lambda request: "")
+    with pytest.raises(TypeError, match=message):
+        asyncio.run(store.answer_async("one", turn, respond))
 
 
 def test_an_answer_that_no_store_can_keep_is_an_error(store: SessionStore) -> None:

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from typing import Protocol, TypeVar
 
+from .._texts import real
 from ..errors import TurnInProgress
 
 # How long a turn waits until it asks again for the lease: at first, and at most.
@@ -108,7 +109,7 @@ class Lease:
 
     def _take(self) -> bool:
         """Take the lease if it is free; return whether it was."""
-        seconds = self._store.lease(self._conversation, self._holder)
+        seconds = real("lease()", self._store.lease(self._conversation, self._holder))
         if 0 < seconds < float("inf"):
             self._renewal = threading.Thread(target=self._renew, args=[seconds / 3], daemon=True)
             self._renewal.start()

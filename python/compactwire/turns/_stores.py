@@ -260,7 +260,7 @@ class SessionStore(ABC):
                 lock.release()
 
     def _open(self, conversation: str, turn: Turn) -> _Opened | SavedSession:
-        saved = self.load(conversation)
+        saved = self._loaded(conversation)
         if saved is None:
             session = Session(max_size=self._max_size, checked=self._checked)
         elif turn.number <= saved.number:
@@ -276,6 +276,13 @@ class SessionStore(ABC):
         # `save` would refuse it as well, but only after `respond` has done its work.
         self._check_memory(len(state))
         return _Opened(conversation, turn, state, request, after)
+
+    def _loaded(self, conversation: str) -> SavedSession | None:
+        """What is kept of a conversation; a subclass may return a row of its database instead."""
+        saved = self.load(conversation)
+        if saved is not None:
+            check_type("load()", saved, SavedSession)
+        return saved
 
     def _check_memory(self, size: int) -> None:
         """Raise `OutputTooLarge` for a conversation that takes more than all may take together."""
@@ -297,7 +304,7 @@ class SessionStore(ABC):
         if self.save(opened.conversation, saved, after=opened.after):
             return answer
         # Another process answered a turn of this conversation in the meantime.
-        other = self.load(opened.conversation)
+        other = self._loaded(opened.conversation)
         if other is None:
             raise TurnConflict(
                 f"turn {turn.number}: the store did not keep the answer; send the turn again",
