@@ -17,6 +17,8 @@ _LONGEST = 4
 def as_json(text: str, *, max_expansion: int = _MAX_EXPANSION) -> str:
     """Return JSON, of a text in GCF or JSON, in which numbers and strings keep their spelling.
 
+    It has no white space outside of strings, so that it is one line.
+
     Raises
     ------
     GcfError, InvalidFormat
@@ -24,7 +26,8 @@ def as_json(text: str, *, max_expansion: int = _MAX_EXPANSION) -> str:
     """
     if text.lstrip().startswith("GCF "):
         return gcf.to_json(text, extensions=True, max_expansion=max_expansion)
-    shrunk = shrink(text, formats=("json",), max_size=_LONGEST * len(text))
+    # By characters: white space that takes no token goes, too.
+    shrunk = shrink(text, formats=("json",), tokenizer=len, max_size=_LONGEST * len(text))
     if shrunk.reason not in ("", "no-gain"):
         _check_scalar(text)
     return shrunk.text.strip(" \t\r\n")

@@ -58,6 +58,16 @@ def test_text_that_cannot_be_made_shorter_is_printed_as_it_is(text: str, run: Ru
     assert run("shrink", text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("[1,\n2]", "[1,2]"), ('{"a":\r\n1}', '{"a":1}'), ('["a\\nb",\n"c d"]', '["a\\nb","c d"]')],
+)
+def test_json_is_one_line_also_where_that_saves_no_token(
+    text: str, line: str, run: Runner
+) -> None:
+    assert run("expand", text) == line + "\n"
+
+
 def test_numbers_and_strings_keep_their_spelling(run: Runner) -> None:
     text = '{"a": 0.10000000000000000555,\n "b": [1.10, "\\u00e9"]}\n'
     compact = '{"a":0.10000000000000000555,"b":[1.10,"\\u00e9"]}'
