@@ -62,9 +62,7 @@ def test_text_that_cannot_be_made_shorter_is_printed_as_it_is(text: str, run: Ru
     ("text", "line"),
     [("[1,\n2]", "[1,2]"), ('{"a":\r\n1}', '{"a":1}'), ('["a\\nb",\n"c d"]', '["a\\nb","c d"]')],
 )
-def test_json_is_one_line_also_where_that_saves_no_token(
-    text: str, line: str, run: Runner
-) -> None:
+def test_json_is_one_line_also_where_that_saves_no_token(text: str, line: str, run: Runner) -> None:
     assert run("expand", text) == line + "\n"
 
 

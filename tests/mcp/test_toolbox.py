@@ -76,6 +76,45 @@ def test_json_after_a_byte_order_mark_is_read(tools: Toolbox) -> None:
     assert json.loads(tools.call("expand", {"text": "\ufeff[1]"})) == [1]
 
 
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_json_lines_are_read_as_the_commands_read_them(
+    mark: str, tools: Toolbox, folder: Path
+) -> None:
+    for name in ("a.jsonl", "A.NDJSON", "a.txt"):
+        (folder / name).write_text(mark + LINES, encoding="utf-8")
+    for given in ({"path": "a.jsonl"}, {"path": "A.NDJSON"}, {"path": "a.txt"}, {"text": LINES}):
+        assert tools.call("compress", given) == cw.shrink(ROWS).text
+        assert json.loads(tools.call("expand", given)) == ROWS
+    said = tools.call("compress", {"path": "a.jsonl", "to": "a.gcf"})
+    before, after = cw.estimate_tokens(LINES), cw.shrink(ROWS).tokens_after
+    assert said.endswith(f": {before:,} to {after:,} tokens (estimated), format gcf")
+    forms = tools.call("stats", {"path": "a.jsonl"}).split("\n")
+    counts = [int(form.split()[-1]) for form in (forms[0], forms[2])]
+    assert counts == [cw.estimate_tokens(mark + LINES), after]
+
+
+def test_json_lines_that_are_shorter_than_gcf_stay_lines(tools: Toolbox, folder: Path) -> None:
+    (folder / "one.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
+    assert tools.call("compress", {"path": "one.jsonl"}) == '{"a": 1}\n'
+    said = tools.call("compress", {"path": "one.jsonl", "to": "one.txt"})
+    assert said.endswith("format text; nothing was saved: no form is shorter")
+    assert tools.call("expand", {"path": "one.jsonl"}) == '[{"a":1}]'
+    assert tools.call("expand", {"text": "1\n\n2"}) == "[1,2]"
+
+
+def test_lines_that_only_begin_as_json_lines_are_text(tools: Toolbox, folder: Path) -> None:
+    text = LINES + "end of the log\n"
+    assert tools.call("compress", {"text": text}) == text
+    (folder / "a.jsonl").write_text(text, encoding="utf-8")
+    for name, given in [("expand", {"text": text}), ("compress", {"path": "a.jsonl"})]:
+        said = failed(tools, name, given)
+        assert "(line 41, column 1)" in said
+        assert said.startswith(f"{name}: {'a.jsonl' if 'path' in given else 'text'}: ")
+
+
 def test_numbers_and_texts_keep_every_digit(tools: Toolbox) -> None:
     text = (
         '{"a": 0.10000000000000000555, "b": 12345678901234567890123, "c": "\\u00e9\\ud83d\\ude00"}'

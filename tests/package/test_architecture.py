@@ -87,6 +87,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_tools": {"_core", "savings"},
     "adapters": {"_tools"},
     "_expanded": {"_core", "errors", "gcf"},
+    "_lines": {"_core", "errors", "gcf"},
     "_table": set(),
     "_threads": set(),
     "adapters.langchain": {"_chat", "_threads", "_tools"},
@@ -136,7 +137,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         f"mcp.{name}"
         for name in ("_definitions", "_folder", "_host", "_messages", "_roots", "_toolbox")
     },
-    "mcp._toolbox": {"_cad_tool", "_core", "_expanded", "_texts", "cad", "errors", "gcf"}
+    "mcp._toolbox": {"_cad_tool", "_core", "_expanded", "_lines", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_databases", "_texts", "errors"},
     "_databases": {"_texts", "errors"},
@@ -237,19 +238,19 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     },
     "cli.cad": {"", "cli._rows", "cli._shell"},
     "cli.gcf": {"", "cli.stats", "cli._rows", "cli._shell"},
-    "cli._forms": {"", "_csv", "cli._rows", "cli._shell", "analysis.candidates"},
+    "cli._forms": {"", "_csv", "_lines", "cli._rows", "cli._shell", "analysis.candidates"},
     "cli.stats": {"", "cli._forms", "cli._shell", "analysis.measured"},
     "cli.completion": {"cli._shell"},
     "cli.conformance": {"", "cli._shell", "conformance"},
     "cli._processes": set(),
-    "cli._rows": {"", "_csv", "cli._shell"},
+    "cli._rows": {"", "_csv", "_lines", "cli._shell"},
     "cli._shell": {"_files", "_texts", "errors", "analysis.tokens"},
     "cli.claims": {"", "claims", "cli._shell"},
     "cli.mcp": {"_tools", "cli._shell", "mcp"}
     | {f"mcp.{name}" for name in ("_ledger", "_names", "_project", "_relay", "_roots", "_serve")}
     | {f"mcp.{name}" for name in ("_http", "_http_client", "_http_headers", "_stdio")},
     "cli.messages": {"", "_demo", "cli._shell", "cli._training"},
-    "cli.shrink": {"", "_expanded", "cli._rows", "cli._shell"},
+    "cli.shrink": {"", "_expanded", "_lines", "cli._rows", "cli._shell"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},
 }

@@ -14,8 +14,9 @@ import compactwire as cw
 from compactwire import cad, gcf
 
 from .._csv import START, delimiter_of
+from .._lines import UNWRITABLE
 from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
-from ._rows import BOM, UNWRITABLE, as_json, judge_of, kind_by_content, kind_by_name
+from ._rows import BOM, as_json, judge_of, kind_by_content, kind_by_name
 from ._shell import read, source_name, utf8
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import json
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-import compactwire as cw
 from compactwire import gcf
 
 from .._csv import read_table
+from .._lines import SUFFIXES, are_rows, as_array
 from ._shell import first_text, naming, read, source_name, utf8
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ BOM = b"\xef\xbb\xbf"
 # How a JSON value begins; nothing, if there is only white space so far.
 _BEGINNINGS = {b"", *(bytes([byte]) for byte in b'{["-0123456789tfn')}
 
-# Errors for values that GCF cannot write, while other formats can.
-UNWRITABLE = {"limit_exceeded", "out_of_range"}
-
-KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+KINDS = {**dict.fromkeys(SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
 ROWS = ("jsonl", "csv", "tsv")
 
 _SUFFIXES = {
@@ -48,16 +45,7 @@ def kind_by_content(data: bytes) -> str:
         return "gcf"
     if text[:1] not in (b"{", b"["):
         return "text"
-    lines = [line for line in text.split(b"\n", 2)[:2] if line.strip()]
-    return "jsonl" if len(lines) == 2 and all(map(_is_container, lines)) else "json"
-
-
-def _is_container(line: bytes) -> bool:
-    try:
-        check_value(line)
-    except cw.CompactWireError:
-        return False
-    return line.lstrip()[:1] in (b"{", b"[")
+    return "jsonl" if are_rows(text) else "json"
 
 
 def add_kind(parser: argparse.ArgumentParser) -> None:
@@ -146,40 +134,10 @@ def as_json(data: bytes, kind: str, name: str) -> bytes:
     if kind == "json":
         return data
     if kind == "jsonl":
-        return _array(data)
+        return as_array(data)
     text = utf8(data, name)
     try:
         rows = read_table(text, kind)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     return json.dumps(rows, ensure_ascii=False).encode()
-
-
-def _array(data: bytes) -> bytes:
-    """Join the values, one per line, to an array; numbers keep their spelling."""
-    values = []
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip(b" \t\r"):
-            continue
-        try:
-            # Each line is checked by itself: `1,2` would become two values of the array.
-            check_value(line)
-        except cw.CompactWireError:
-            # Parsed again after that many empty lines, so that the error has the line of the file.
-            gcf.from_json(b"\n" * (number - 1) + line)
-            raise
-        values.append(line)
-    return b"[" + b",\n".join(values) + b"]"
-
-
-def check_value(text: bytes) -> None:
-    """Raise the error of a text that is not a JSON value."""
-    try:
-        gcf.from_json(text)
-    except gcf.GcfError as error:
-        if error.code not in UNWRITABLE:
-            raise
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
-            raise error from None

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 import compactwire as cw
 
 from .. import _expanded
-from ._rows import (
-    BOM,
-    KINDS,
-    ROWS,
-    as_json,
-    check_value,
-    judge_of,
-    kind_by_content,
-    kind_by_name,
-    may_be_value,
-)
+from .._lines import are_values, rows_in, shrink_rows
+from ._rows import BOM, KINDS, ROWS, as_json, judge_of, kind_by_name, may_be_value
 from ._shell import (
     DEFAULT,
     add_command,
@@ -36,12 +27,11 @@ from ._shell import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ._shell import Commands
 
 _TEXT = "text"
-_FORMATS = ("json", "gcf")
 _MEMBERS = ("format", "tokens_before", "tokens_after", "exact", "reason", "text")
 
 
@@ -125,47 +115,25 @@ def _shrunk(args: argparse.Namespace) -> cw.Shrunk:
     data = read(args.file, args.max_input, judge_of(kind if is_rows else _TEXT, args.file))
     content = data.removeprefix(BOM)
     text = utf8(content, name)
+    options = _options(args)
     if is_rows:
-        shrunk = _of_rows(text, as_json(content, kind, name), args)
-    elif not kind and (rows := _rows_in(content, name)):
-        shrunk = _of_rows(text, rows, args)
+        shrunk = shrink_rows(text, as_json(content, kind, name).decode(), **options)
+    elif not kind and (rows := rows_in(content)):
+        shrunk = shrink_rows(text, rows.decode(), **options)
     else:
-        shrunk = _call(text, args)
+        shrunk = cw.shrink(text, **options)
     if shrunk.format == "text":
         # With its byte order mark, if it has one.
         return shrunk.__replace__(text=utf8(data, name))
     return shrunk
 
 
-def _call(text: str, args: argparse.Namespace, formats: Sequence[Any] = _FORMATS) -> cw.Shrunk:
-    return cw.shrink(
-        text,
-        formats=formats,
-        tokenizer=args.tokenizer,
-        extensions=not args.no_extensions,
-        max_size=sys.maxsize,  # --max-input is the limit.
-    )
-
-
-def _rows_in(content: bytes, name: str) -> bytes:
-    """The rows of JSON Lines as an array; nothing if that is not what the content is.
-
-    Lines that only begin as JSON Lines, such as those of a log, are text.
-    """
-    if kind_by_content(content) != "jsonl":
-        return b""
-    try:
-        return as_json(content, "jsonl", name)
-    except cw.CompactWireError:
-        return b""
-
-
-def _of_rows(text: str, rows: bytes, args: argparse.Namespace) -> cw.Shrunk:
-    """The rows as GCF if that has fewer tokens than their lines, otherwise the lines."""
-    lines, array = _call(text, args, formats=()), _call(rows.decode(), args)
-    if array.format == "gcf" and array.tokens_after < lines.tokens_before:
-        return array.__replace__(tokens_before=lines.tokens_before)
-    return lines
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "tokenizer": args.tokenizer,
+        "extensions": not args.no_extensions,
+        "max_size": sys.maxsize,  # --max-input is the limit.
+    }
 
 
 def _as_json(shrunk: cw.Shrunk) -> dict[str, object]:
@@ -178,7 +146,7 @@ def _run_expand(args: argparse.Namespace) -> int:
         kind = KINDS.get(PurePath(args.file).suffix.lower(), "")
     data = read(args.file, args.max_input, _first(kind, args.file)).removeprefix(BOM)
     with naming(args.file):
-        if not _is_gcf(data) and (kind or _has_lines(data)):
+        if not _is_gcf(data) and (kind or are_values(data)):
             data = as_json(data, kind or "jsonl", name)
         return write(_json(utf8(data, name), kind) + "\n", args.output)
 
@@ -201,16 +169,6 @@ def _first(kind: str, path: str) -> Callable[[bytes], object]:
                 _json(content.decode(errors="ignore"), kind)
 
     return judge
-
-
-def _has_lines(content: bytes) -> bool:
-    """Whether the first of several lines is a JSON value, so that the content is not one value."""
-    first, _, rest = content.strip(b" \t\r\n").partition(b"\n")
-    try:
-        check_value(first)
-    except cw.CompactWireError:
-        return False
-    return rest != b""
 
 
 def _json(text: str, kind: str) -> str:

@@ -42,8 +42,8 @@ def _tool(name: str, about: str, *arguments: str, **more: dict[str, Any]) -> dic
 TOOLS = (
     _tool(
         "compress",
-        "Rewrite JSON in the form with the fewest tokens, without loss. Prefer `path`: a `text` "
-        "costs you output tokens. `to` (.gcf, .json, .txt) writes a file.",
+        "Rewrite JSON or JSON Lines in the form with the fewest tokens, without loss. Prefer "
+        "`path`: a `text` costs you output tokens. `to` (.gcf, .json, .txt) writes a file.",
         *("path?", "text?", "to?"),
     ),
     _tool(
@@ -53,7 +53,7 @@ TOOLS = (
     ),
     _tool(
         "stats",
-        "Tokens of JSON as it is, compact, and as GCF. Give `path` or `text`.",
+        "Tokens of JSON (Lines) as it is, compact, and as GCF. Give `path` or `text`.",
         *("path?", "text?"),
     ),
     _tool(

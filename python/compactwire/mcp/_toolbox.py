@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 
 from .. import cad, gcf
 from .._cad_tool import create_cad_compact
 from .._core import estimate_tokens, shrink
 from .._expanded import as_json
+from .._lines import SUFFIXES, are_values, as_array, rows_in, shrink_rows
 from .._texts import one_line, short_line
 from ..errors import CompactWireError
 from ._claims import verified
 from ._definitions import MAX_TEXT, ToolError, checked, definitions
-from ._roots import MAX_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
+    from .._core import Shrunk
     from ._roots import Roots
 
 __all__ = ["Toolbox"]
@@ -79,8 +82,8 @@ class Toolbox:
 
     def _compress(self, given: dict[str, str]) -> str:
         text, name = self._input(given)
-        bare = text.removeprefix(_BOM)
-        shrunk = shrink(bare, max_size=MAX_FILE)
+        with _naming(name):
+            shrunk = _shrunk(text.removeprefix(_BOM), given)
         result = text if shrunk.format == "text" else shrunk.text
         if "to" not in given:
             return _answer(result)
@@ -92,7 +95,7 @@ class Toolbox:
 
     def _expand(self, given: dict[str, str]) -> str:
         text, name = self._input(given)
-        result = _json(text, name)
+        result = _json(text, name, given)
         if "to" not in given:
             return _answer(result)
         self._write(given, result.encode(), (".json",))
@@ -100,8 +103,8 @@ class Toolbox:
 
     def _stats(self, given: dict[str, str]) -> str:
         text, name = self._input(given)
-        compact = _json(text, name)
-        best = shrink(compact, max_size=MAX_FILE)
+        compact = _json(text, name, given)
+        best = shrink(compact, max_size=sys.maxsize)
         try:
             written = gcf.from_json(
                 compact, constant_columns=True, group_values=True, list_columns=True, matrices=True
@@ -136,10 +139,8 @@ class Toolbox:
 
     def _convert(self, given: dict[str, str]) -> str:
         source = self._roots.read(given["path"], limit=_MAX_CAD)
-        try:
+        with _naming(f"path: {_shown(given['path'])}"):
             return self._converted(given, source)
-        except CompactWireError as error:
-            raise ToolError(f"path: {_shown(given['path'])}: {error}") from None
 
     def _converted(self, given: dict[str, str], source: str | bytes) -> str:
         """Write a CAD document in the form that the suffix of `to` names."""
@@ -195,12 +196,37 @@ def _suffix(given: dict[str, str], suffixes: tuple[str, ...]) -> str:
     raise ToolError(f"to: {_shown(given['to'])} must end in one of {', '.join(suffixes)}")
 
 
-def _json(text: str, name: str) -> str:
-    """JSON of a text in GCF or JSON."""
+@contextlib.contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Errors in data say which input they are in."""
     try:
-        return as_json(text.removeprefix(_BOM), max_expansion=_MAX_EXPANSION)
+        yield
     except CompactWireError as error:
         raise ToolError(f"{name}: {error}") from None
+
+
+def _are_lines(given: dict[str, str]) -> bool:
+    """Whether the name of the input says that it is JSON Lines."""
+    return given.get("path", "").lower().endswith(SUFFIXES)
+
+
+def _shrunk(text: str, given: dict[str, str]) -> Shrunk:
+    data = text.encode()
+    rows = as_array(data) if _are_lines(given) else rows_in(data)
+    if rows:
+        return shrink_rows(text, rows.decode(), max_size=sys.maxsize)
+    return shrink(text, max_size=sys.maxsize)
+
+
+def _json(text: str, name: str, given: dict[str, str]) -> str:
+    """JSON of a text in GCF or JSON; of JSON Lines, an array."""
+    bare = text.removeprefix(_BOM)
+    with _naming(name):
+        if not bare.startswith("GCF "):
+            data = bare.encode()
+            if _are_lines(given) or are_values(data):
+                bare = as_array(data).decode()
+        return as_json(bare, max_expansion=_MAX_EXPANSION)
 
 
 def _problems(answer: dict[str, Any]) -> str:

@@ -1,0 +1,117 @@
+"""JSON Lines, a JSON value per line: whether a text is that, and its values as one array.
+
+Source: https://jsonlines.org; empty lines are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+
+from . import gcf
+from ._core import shrink
+from .errors import CompactWireError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._core import Shrunk
+
+__all__ = [
+    "SUFFIXES",
+    "UNWRITABLE",
+    "are_rows",
+    "are_values",
+    "as_array",
+    "check_value",
+    "rows_in",
+    "shrink_rows",
+]
+
+SUFFIXES = (".jsonl", ".ndjson")
+
+# Errors for values that GCF cannot write, while other formats can.
+UNWRITABLE = {"limit_exceeded", "out_of_range"}
+
+_SPACE = b" \t\r\n"
+
+
+def as_array(data: bytes) -> bytes:
+    """Join the values, one per line, to an array; numbers keep their spelling.
+
+    Raises
+    ------
+    GcfError
+        A line is not a JSON value; the message says which.
+    """
+    values = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip(b" \t\r"):
+            continue
+        try:
+            # Each line is checked by itself: `1,2` would become two values of the array.
+            check_value(line)
+        except CompactWireError:
+            # Parsed again after that many empty lines, so that the error has the line of the file.
+            gcf.from_json(b"\n" * (number - 1) + line)
+            raise
+        values.append(line)
+    return b"[" + b",\n".join(values) + b"]"
+
+
+def are_rows(content: bytes) -> bool:
+    """Whether the first two lines are arrays or objects, so that the content may be JSON Lines."""
+    lines = content.lstrip(_SPACE).split(b"\n", 2)[:2]
+    return len(lines) == 2 and all(map(_is_container, lines))
+
+
+def are_values(content: bytes) -> bool:
+    """Whether the first of several lines is a JSON value, so that the content is not one value."""
+    first, _, rest = content.strip(_SPACE).partition(b"\n")
+    return rest != b"" and _is_value(first)
+
+
+def rows_in(content: bytes) -> bytes:
+    """The values of JSON Lines as an array; nothing if that is not what the content is.
+
+    Lines that only begin as JSON Lines, such as those of a log, are text.
+    """
+    if not are_rows(content):
+        return b""
+    try:
+        return as_array(content)
+    except CompactWireError:
+        return b""
+
+
+def check_value(text: bytes) -> None:
+    """Raise the error of a text that is not a JSON value."""
+    try:
+        gcf.from_json(text)
+    except gcf.GcfError as error:
+        if error.code not in UNWRITABLE:
+            raise
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            raise error from None
+
+
+def shrink_rows(text: str, rows: str, **options: Any) -> Shrunk:
+    """The rows, which are an array, as GCF if that has fewer tokens than the text, or the text."""
+    lines, array = shrink(text, **{**options, "formats": ()}), shrink(rows, **options)
+    if array.format == "gcf" and array.tokens_after < lines.tokens_before:
+        return array.__replace__(tokens_before=lines.tokens_before)
+    return lines
+
+
+def _is_value(line: bytes) -> bool:
+    try:
+        check_value(line)
+    except CompactWireError:
+        return False
+    return True
+
+
+def _is_container(line: bytes) -> bool:
+    return _is_value(line) and line.lstrip()[:1] in (b"{", b"[")
