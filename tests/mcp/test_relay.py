@@ -35,7 +35,7 @@ class Connection:
     def listed(self, tools: list[Any]) -> Any:
         """What the host is sent for this list of tools."""
         self.ask("tools/list", "list")
-        return self.answered({"tools": tools}, "list")["tools"]
+        return self.answered({"tools": tools}, "list", ensure_ascii=False)["tools"]
 
     def answered(self, result: Any, identity: Any = 1, **style: Any) -> Any:
         """What the host is sent for this result."""
@@ -365,6 +365,16 @@ def test_an_answer_with_invalid_utf8_passes_and_is_an_answer() -> None:
     line = b'{"id":1,"result":{"content":[{"type":"text","text":"\xff[1,  2]"}]}}\n'
     assert one.relay.from_server(line) == line
     assert not list(one.relay.unanswered("", None))
+
+
+def test_a_replacement_character_that_a_server_sent_is_text() -> None:
+    one = Connection()
+    listed = one.listed([{"name": "rows", "description": "a\ufffdb", "outputSchema": {}}])
+    assert listed == [{"name": "rows", "description": "a\ufffdb"}]
+    rows = [{**row, "note": "\ufffd"} for row in ROWS]
+    one.ask("tools/call", name="rows")
+    sent = one.answered(text(json.dumps(rows, ensure_ascii=False)), ensure_ascii=False)
+    assert sent == text(cw.shrink(rows).text)
 
 
 def test_an_id_that_is_a_lone_surrogate_is_answered() -> None:

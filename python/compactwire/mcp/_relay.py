@@ -134,17 +134,17 @@ class Relay:
         del message  # For the edits, values as large are made once more.
         if not any(answered):
             return line
-        text = line.decode(errors="replace") if whole else ""
-        edited = self._edited(text, answered) if whole and "\ufffd" not in text else None
+        edited = self._edited(line, answered) if whole else None
         if edited is None:
             if any(call and call.method == "tools/list" for call in answered):
                 self._without_schema.clear()
             return line
         return edited
 
-    def _edited(self, text: str, answered: list[_Call | None]) -> bytes | None:
+    def _edited(self, line: bytes, answered: list[_Call | None]) -> bytes | None:
         """The line after the edits of its answers; None if it must pass as it came."""
         try:
+            text = line.decode()
             starts = _starts(text)
             edits = [
                 edit
@@ -154,7 +154,7 @@ class Relay:
             ]
             return apply(text, edits).encode()
         except (ValueError, RecursionError, MemoryError):
-            # A key occurs twice, or a schema has a number or str that cannot be written again.
+            # Not UTF-8, a key occurs twice, or a schema has a number or str that cannot be written.
             return None
 
     def _answered(self, message: Any) -> Iterator[_Call | None]:
