@@ -88,6 +88,9 @@ def test_structured_content_that_wraps_the_text_itself_goes() -> None:
         (['{"a":1,"a":2}'], {"a": 2}),
         (["[" * 200_000 + "]" * 200_000], {"a": 2}),
         ([None], {"a": 1}),
+        # Beside an image or a resource, which the structured content does not have.
+        ([TEXT, None], {"result": ROWS}),
+        ([None, TEXT], ROWS),
     ],
 )
 def test_structured_content_that_says_more_stays(texts: Any, structured: Any) -> None:

@@ -55,17 +55,13 @@ def test_only_the_text_and_its_copy_change(style: dict[str, Any]) -> None:
     one.ask("tools/call", name="rows")
     block = {"annotations": {"x": 1}, "type": "text", "text": TEXT, "_meta": {"y": "é"}}
     image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
-    result = {
-        "_meta": {"a": 1},
-        "content": [image, block],
-        "structuredContent": {"r": ROWS},
-        "z": 2,
-    }
-    assert one.answered(result, **style) == {
-        "_meta": {"a": 1},
-        "content": [image, {**block, "text": SHORT}],
-        "z": 2,
-    }
+    result = {"_meta": {"a": 1}, "content": [block], "structuredContent": {"r": ROWS}, "z": 2}
+    short = {**block, "text": SHORT}
+    assert one.answered(result, **style) == {"_meta": {"a": 1}, "content": [short], "z": 2}
+    # A host that shows structured content does not show the image beside it.
+    one.ask("tools/call", name="rows")
+    beside = {**result, "content": [image, block]}
+    assert one.answered(beside, **style) == {**beside, "content": [image, short]}
     assert not one.warnings
 
 

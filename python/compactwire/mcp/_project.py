@@ -144,7 +144,9 @@ class Projector:
         reason = kept
         drop = False
         if self.drop and structured is not None and cost is not None:
-            index = next(iter(found)) if len(found) == 1 else None
+            # Hosts that show structured content show no other block, such as an image: without it,
+            # their models would pay for that, too.
+            index = 0 if len(texts) == len(found) == 1 else None
             if stays:
                 reason = reason or stays
             elif not texts and not kept and _comparable(structured):
