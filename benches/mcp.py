@@ -1,4 +1,4 @@
-"""The relay of MCP: tokens before and after for tools of real servers, and the time of a call.
+"""The relay of MCP: tokens before and after for tools of real servers, and its cost.
 
     python -m benches.mcp
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from .mcp_peers import NotRunError, Output, gives_back, headroom, is_result, pla
 
 RELAY = [sys.executable, "-m", "compactwire", "mcp", "proxy"]
 ECHO = [sys.executable, str(Path(__file__).parents[1] / "tests" / "mcp" / "server.py")]
-CALLS, WARM_UP = 200, 20
+CALLS, WARM_UP, STARTS = 200, 20, 15
 NOT_RUN = "not run"
 ENCODER = bpe_openai.get_encoding("o200k_base")
 
@@ -157,19 +158,25 @@ class Server:
     """A server that returns texts as they are, with or without the relay."""
 
     def __init__(self, relay: list[str], folder: str) -> None:
+        begun = time.perf_counter()
         self.process = subprocess.Popen(
             [*relay, *ECHO],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "XDG_STATE_HOME": folder},
         )
+        self._ask("tools/list")
+        self.start = (time.perf_counter() - begun) * 1e3
+        """The milliseconds until the first answer."""
 
     def call(self, text: str) -> float:
         """Return the milliseconds of a call."""
+        return self._ask("tools/call", name="echo", arguments={"text": text})
+
+    def _ask(self, method: str, **params: Any) -> float:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        params = {"name": "echo", "arguments": {"text": text}}
-        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         line = json.dumps(request).encode() + b"\n"
         start = time.perf_counter()
         self.process.stdin.write(line)
@@ -177,31 +184,44 @@ class Server:
         self.process.stdout.readline()
         return (time.perf_counter() - start) * 1e3
 
+    def end(self) -> float:
+        """End the process, and return the most memory that it had, in MiB."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        peak = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+        self.process.communicate()
+        return int(peak[1]) / 1024 if peak else float("nan")
+
+
+RELAYS = {"direct": [], "relayed, --off": [*RELAY, "--off", "--"], "relayed": [*RELAY, "--"]}
+
 
 def times() -> None:
-    """Print the median time of calls whose result is 8 KB of JSON, interleaved."""
+    """Print the median time of calls whose result is 8 KB of JSON, interleaved, and of starts."""
     rows = [
         {"id": n, "title": f"Task number {n}", "state": "open", "owner": f"user{n % 7}"}
         for n in range(120)
     ]
     text = json.dumps(rows, separators=(",", ":"))
+    calls: dict[str, list[float]] = {name: [] for name in RELAYS}
+    starts: dict[str, list[float]] = {name: [] for name in RELAYS}
     with tempfile.TemporaryDirectory() as folder:
-        servers = {
-            "direct": Server([], folder),
-            "relayed, --off": Server([*RELAY, "--off", "--"], folder),
-            "relayed": Server([*RELAY, "--"], folder),
-        }
-        found: dict[str, list[float]] = {name: [] for name in servers}
+        for _ in range(STARTS):
+            for name, relay in RELAYS.items():
+                server = Server(relay, folder)
+                starts[name].append(server.start)
+                server.end()
+        servers = {name: Server(relay, folder) for name, relay in RELAYS.items()}
         for turn in range(WARM_UP + CALLS):
             for name, server in servers.items():
                 taken = server.call(text)
                 if turn >= WARM_UP:
-                    found[name].append(taken)
-        for server in servers.values():
-            server.process.communicate()
-    print(f"\nA call with a result of {len(text):,} bytes, median of {CALLS}:")
-    for name, taken in found.items():
-        print(f"  {name:<15} {median(taken):.2f} ms")
+                    calls[name].append(taken)
+        memory = {name: server.end() for name, server in servers.items()}
+    print(f"\nA call with a result of {len(text):,} bytes, median of {CALLS}; the time until the")
+    print(f"first answer, median of {STARTS}; the most memory of the process that a host starts:")
+    for name in RELAYS:
+        call, start = median(calls[name]), median(starts[name])
+        print(f"  {name:<15} {call:.2f} ms {start:6.0f} ms {memory[name]:5.0f} MiB")
 
 
 if __name__ == "__main__":
