@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from compactwire import gcf
+from compactwire._lines import as_array
 from compactwire.cli import main
 from tests.cli import message_about
 
@@ -94,3 +96,16 @@ def test_only_a_terminal_is_told_that_the_command_waits(
     out, error = capsys.readouterr()
     assert gcf.loads(out) == [{"a": "1", "b": "2"}]
     assert ("reading from the terminal" in error) == (kind is Terminal)
+
+
+def test_many_short_lines_take_memory_in_proportion_to_their_bytes() -> None:
+    data = b"{}\n" * 300_000
+    tracemalloc.start()
+    try:
+        assert as_array(data) == b"[" + b",\n".join([b"{}"] * 300_000) + b"]"
+        tracemalloc.reset_peak()
+        as_array(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(data)
