@@ -94,6 +94,32 @@ def test_files_stay_as_they_are() -> None:
         assert filtered(items)[1] is items[1]
 
 
+def custom(text: str, said: str) -> list[Any]:
+    """A call of a custom tool, whose input is a text, and its output."""
+    one = {"type": "custom_tool_call", "call_id": "c1", "name": "query", "input": said}
+    return [one, {"type": "custom_tool_call_output", "call_id": "c1", "output": text}]
+
+
+def test_outputs_of_custom_tools_are_outputs() -> None:
+    savings = Savings()
+    one, said = custom(TEXT, "all rows")
+    # An id is one of its kind of call.
+    items = [one, call("read_file"), said, output(TEXT)]
+    made = filtered(items, on_saving=savings)
+    assert made == [*items[:2], {**said, "output": SHORT}, items[3]]
+    calls = {tool: total.calls for tool, total in savings.by_tool.items()}
+    assert calls == {"query": 1, "read_file": 1}
+    # The call is an answer: what stands before it is not new.
+    again = Savings()
+    filtered([*items, {**one, "call_id": "c2"}], on_saving=again)
+    assert not again.by_tool
+    file = custom(TEXT, "cat a.json | head")
+    assert filtered(file) == file
+    program = {"type": "program", "caller_id": "p1"}
+    for_program = [{**item, "caller": program} for item in custom(TEXT, "all rows")]
+    assert filtered(for_program) == for_program
+
+
 def test_an_output_without_its_call_is_shrunk() -> None:
     assert filtered([output(TEXT)]) == [output(SHORT)]
     assert filtered([output(TEXT)], include=("rows",)) == [output(TEXT)]
@@ -163,6 +189,7 @@ ITEMS = st.one_of(
     st.builds(call, st.sampled_from(["rows", "read_file"]), st.integers(1, 3)),
     st.builds(output, st.sampled_from([TEXT, "a text", "[1,  2]"]), st.integers(1, 3)),
     st.just({"role": "user", "content": TEXT}),
+    st.sampled_from(custom(TEXT, "all rows")),
 )
 
 

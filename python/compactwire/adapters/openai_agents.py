@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["compact_input"]
 
+# The type of an output, and of its call with the member that has the arguments.
+_OUTPUTS = {
+    "function_call_output": "function_call",
+    "custom_tool_call_output": "custom_tool_call",
+}
+_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+
 
 def compact_input(
     inner: Callable[[Any], Any] | None = None, /, **options: Unpack[ToolOptions]
@@ -82,20 +89,19 @@ def compact_input(
 
 
 def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -> list[Any]:
-    calls: dict[str, tuple[str, str]] = {}
+    calls: dict[tuple[str, str], tuple[str, str]] = {}
     answered = max((at for at, item in enumerate(items) if _is_answer(item)), default=-1)
     done = []
     for at, item in enumerate(items):
-        kind = member(item, "type")
-        if kind == "function_call":
-            # A damaged session can hold values of other types.
+        # A damaged session can hold values of other types.
+        kind, call = str(member(item, "type")), str(member(item, "call_id"))
+        if kind in _ARGUMENTS:
             name = str(member(item, "name") or "")
-            reason = tools.kept(name, parsed(member(item, "arguments")))
-            calls[str(member(item, "call_id"))] = (_program(item) or reason, name)
-        elif kind == "function_call_output" and isinstance(item, dict):
+            reason = tools.kept(name, parsed(member(item, _ARGUMENTS[kind])))
+            calls[kind, call] = (_program(item) or reason, name)
+        elif kind in _OUTPUTS and isinstance(item, dict):
             # The call is missing if the service keeps the earlier turns.
-            call = str(item.get("call_id"))
-            reason, name = calls.get(call) or (tools.kept("", None), "")
+            reason, name = calls.get((_OUTPUTS[kind], call)) or (tools.kept("", None), "")
             reason = _program(item) or reason
             new = at > answered
             item = _output(item, functools.partial(texts.text, call, reason, name, new=new))
@@ -105,10 +111,8 @@ def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -
 
 def _is_answer(item: Any) -> bool:
     """Whether the model wrote this item."""
-    return member(item, "role") == "assistant" or member(item, "type") in (
-        "function_call",
-        "reasoning",
-    )
+    kind = str(member(item, "type"))
+    return member(item, "role") == "assistant" or kind == "reasoning" or kind in _ARGUMENTS
 
 
 def _program(item: Any) -> str:
