@@ -11,13 +11,11 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "call"),
     [
-        ("bpe_openai", "analysis.count_tokens('x')"),
         ("pandas", "analysis.compare('x')"),
         ("pandas", "analysis.report(None)"),
         ("pyarrow", "analysis.measure([])"),
         ("pyarrow", "analysis.merge([])"),
         ("pyarrow", "analysis.sample([], 1)"),
-        ("bpe_openai", "analysis.measure([])"),
         ("pandas", "analysis.compare_sessions([{'role': 'user', 'content': 'x'}])"),
         ("matplotlib", "analysis.plot(analysis.compare('x', seconds=0))"),
     ],
@@ -29,6 +27,24 @@ def test_a_missing_extra_is_named_in_the_error(module: str, call: str) -> None:
     )
     assert child.stderr.splitlines()[-1].startswith("ImportError: compactwire.analysis needs ")
     assert "pip install 'compactwire[analysis]'" in child.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "compactwire.shrink('x', tokenizer='o200k_base')",
+        "analysis.count_tokens('x')",
+        "analysis.measure([])",
+    ],
+)
+def test_a_missing_tokenizer_names_an_extra_that_installs_nothing_else(call: str) -> None:
+    code = "import sys; sys.modules['bpe_openai'] = None\nimport compactwire\n"
+    code += f"from compactwire import analysis\n{call}"
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False
+    )
+    said = "ImportError: counting tokens needs bpe-openai: pip install 'compactwire[tokens]'"
+    assert child.stderr.splitlines()[-1] == said
 
 
 def test_importing_the_analysis_loads_no_optional_package() -> None:

@@ -1,4 +1,4 @@
-"""Imports the libraries of the extra ``analysis`` on first use, and names a missing one."""
+"""Imports the libraries of an extra on first use, and names a missing one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import Any
 
 
-def need(module: str, package: str) -> Any:
-    """Import a module that the extra installs.
+def need(
+    module: str, package: str, extra: str = "analysis", user: str = "compactwire.analysis"
+) -> Any:
+    """Import a module that an extra installs.
 
     Parameters
     ----------
@@ -16,6 +18,8 @@ def need(module: str, package: str) -> Any:
         The name of the module.
     package : str
         The name of the package that contains it.
+    extra, user : str
+        The extra, and what needs it, for the message.
 
     Raises
     ------
@@ -31,6 +35,6 @@ def need(module: str, package: str) -> Any:
         if (error.name or "").split(".")[0] != module.split(".")[0]:
             raise  # The library is installed, but one of its own dependencies is not.
         raise ImportError(
-            f"compactwire.analysis needs {package}: pip install 'compactwire[analysis]'",
+            f"{user} needs {package}: pip install 'compactwire[{extra}]'",
             name=error.name,
         ) from error

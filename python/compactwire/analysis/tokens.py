@@ -108,7 +108,7 @@ def name_of(tokenizer: str | Counter) -> str:
 
 @cache
 def _encoder(encoding: str) -> Any:
-    library = need("bpe_openai", "bpe-openai")
+    library = need("bpe_openai", "bpe-openai", extra="tokens", user="counting tokens")
     known = library.list_encoding_names()
     name = encoding if encoding in known else _of_model(encoding)
     if name not in known:
