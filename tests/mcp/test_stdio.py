@@ -535,6 +535,12 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     made = run("proxy", "--tokenizer", "x", "--", *SERVER, folder=tmp_path)
     assert made.returncode == 1
     assert "tokenizer" in made.stderr
+    without = "import sys; sys.modules['bpe_openai'] = None; import compactwire.cli as cli; "
+    arguments = ["mcp", "proxy", "--no-ledger", "--tokenizer", "o200k_base", "--", *SERVER]
+    command = [sys.executable, "-c", f"{without}sys.exit(cli.main({arguments}))"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = "counting tokens needs bpe-openai: pip install 'compactwire[tokens]'"
+    assert (made.returncode, made.stderr) == (1, f"compactwire: error: {said}\n")
     made = run("proxy", "--formats", "xml", "--", *SERVER, folder=tmp_path)
     assert (made.returncode, "formats" in made.stderr) == (2, True)
 

@@ -225,15 +225,18 @@ def _projector(
             options["on_saving"] = _ledger.Ledger(name, warn)
         except OSError as error:  # No home folder is known.
             warn(f"the ledger is not written: {error}")
-    return Projector(
-        "mcp",
-        structured=args.structured,
-        definitions="slim" if args.slim else "as-is",
-        formats=args.formats,
-        tokenizer=args.tokenizer,
-        max_size=args.max_size,
-        **options,
-    )
+    try:
+        return Projector(
+            "mcp",
+            structured=args.structured,
+            definitions="slim" if args.slim else "as-is",
+            formats=args.formats,
+            tokenizer=args.tokenizer,
+            max_size=args.max_size,
+            **options,
+        )
+    except ImportError as error:
+        raise ValueError(str(error)) from error
 
 
 class _Warnings:
