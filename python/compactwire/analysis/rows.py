@@ -86,12 +86,13 @@ def measure(
         message = f"token_fraction must be from 0 to 1, not {token_fraction}"
         raise OptionError(message, option="token_fraction")
     reading = Reading(column, kind)
+    # Before the tokenizer, whose error names a smaller extra.
+    pa = need("pyarrow", "pyarrow")
     how = _How(
         None if formats is None else listed(formats),
         None if tokenizer is None else counter(tokenizer),
         int(token_fraction * (1 << 64)),
     )
-    pa = need("pyarrow", "pyarrow")
     tables, first = [measured_schema().empty_table()], 0
     check_known(how.formats, {"response", "value"})
     for rows in rows_of(source, reading):
