@@ -72,12 +72,14 @@ def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tupl
         The text is not CSV, two columns have one name, or a record has more than `max_record`
         characters; the message says in which line.
     """
-    length = 0
+    # The characters of this record, and the lines so far: the reader does not count the last one
+    # if it is too long.
+    length = line_num = 0
 
     def lines() -> Iterator[str]:
-        nonlocal length
+        nonlocal length, line_num
         while line := file.readline(max_record + 1):
-            length += len(line)
+            length, line_num = length + len(line), line_num + 1
             if length > max_record:
                 raise csv.Error(f"a record of more than {max_record:,} characters")
             yield line
@@ -94,7 +96,7 @@ def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tupl
                 yield reader.line_num, cells
     except csv.Error as error:
         raise ValueError(
-            f"line {reader.line_num}: invalid CSV: {error}; "
+            f"line {line_num}: invalid CSV: {error}; "
             'a cell with a delimiter, quote or line break is "quoted", and a quote in it doubled'
         ) from None
 

@@ -77,6 +77,7 @@ def test_the_delimiter_of_csv_is_that_of_header_and_first_record(
     [
         (b'a,b\n1,2\n"x,3\n', {}, "line 3: invalid CSV: unexpected end of data; a cell with"),
         (b'a\n"' + b"x\n" * 99, {"max_row": 50}, "a record of more than 50 characters; a cell"),
+        (b"a\n1\n" + b"x" * 99, {"max_row": 50}, "line 3: invalid CSV: a record of more than 50"),
         (b"a,a\n1,2\n", {}, "line 1: two columns are named 'a'; rename one"),
         (b"a\n\xff\n", {}, "not UTF-8 from byte 2 on"),
         (b"\xef\xbb\xbfa\n" + b"1\n" * 90_000 + b"\xff\n", {}, "not UTF-8 from byte 180005 on"),
