@@ -159,13 +159,16 @@ def test_a_broken_parquet_file_is_an_error_that_names_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("unwritable", [False, True])
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view()], ids=str)
 def test_rows_are_read_in_parts_that_hold_no_other_rows(
-    unwritable: bool, monkeypatch: pytest.MonkeyPatch
+    kind: Any, unwritable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 400
-    texts = pa.array([f"text {n}" for n in range(count)])
+    texts = pa.array([f"text {n}" for n in range(count)], kind)
+    indices = pa.array(range(count))
     columns = {"list": [["x" * 20, "y"]] * count, "in": [{"text": "z"}] * count}
-    table = pa.table({**columns, "dictionary": texts.dictionary_encode() if unwritable else texts})
+    known = pa.DictionaryArray.from_arrays(indices, texts)
+    table = pa.table({**columns, "dictionary": known})
     if unwritable:  # Each row is then read by itself.
         table = table.append_column("bytes", pa.array([b"\xff", None] * (count // 2)))
     sizes: list[int] = []

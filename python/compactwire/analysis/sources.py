@@ -409,8 +409,9 @@ def _of_array(
 
 def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
     """Return rows as JSON, and the errors of those that JSON cannot represent."""
-    # Without the copy, a slice would have the elements of all lists, which are checked each time.
-    part = need("pyarrow", "pyarrow").concat_arrays([part])
+    # Without the copies, a slice would have the elements of all lists and the values of whole
+    # dictionaries, which are checked each time.
+    part = _with_own_dictionary(need("pyarrow", "pyarrow").concat_arrays([part]))
     valid = part.is_valid().to_pylist()
     try:
         values = gcf.loads(gcf.dumps(part))
@@ -420,25 +421,32 @@ def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
             return [None], [type(error).__name__]
     else:
         return texts, [None] * len(texts)
-    rows = (_without_dictionaries(part.slice(place, 1)) for place in range(len(part)))
-    one_by_one = [_values(row) for row in rows]
+    one_by_one = [_values(part.slice(place, 1)) for place in range(len(part))]
     return [texts[0] for texts, _ in one_by_one], [errors[0] for _, errors in one_by_one]
 
 
-def _without_dictionaries(row: pa.Array) -> pa.Array:
-    """Replace indices of dictionaries by their values, at the top and in structs.
+def _with_own_dictionary(part: pa.Array) -> pa.Array:
+    """Leave out values of dictionaries that no row has, at the top and in structs.
 
-    A row by itself would have a whole dictionary, and take time in proportion to it.
+    Where there are more values than rows, a part would take time in proportion to all values.
     """
     pa = need("pyarrow", "pyarrow")
-    if pa.types.is_dictionary(row.type):
-        return row.dictionary_decode()
-    if not pa.types.is_struct(row.type) or not row.type.num_fields:
-        return row
-    columns = [_without_dictionaries(column) for column in row.flatten()]
-    pairs = zip(row.type, columns, strict=True)
+    if pa.types.is_dictionary(part.type):
+        if len(part.dictionary) <= len(part):
+            return part
+        compute = need("pyarrow.compute", "pyarrow")
+        used = part.indices.unique().drop_null()
+        indices = compute.index_in(part.indices, value_set=used)
+        # Unlike `take`, this works for every type.
+        values = [part.dictionary.slice(index, 1) for index in used.to_pylist()]
+        values = pa.concat_arrays(values or [part.dictionary.slice(0, 0)])
+        return pa.DictionaryArray.from_arrays(indices, values)
+    if not pa.types.is_struct(part.type) or not part.type.num_fields:
+        return part
+    columns = [_with_own_dictionary(column) for column in part.flatten()]
+    pairs = zip(part.type, columns, strict=True)
     fields = [field.with_type(column.type) for field, column in pairs]
-    return pa.StructArray.from_arrays(columns, fields=fields, mask=row.is_null())
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=part.is_null())
 
 
 def _bounded(rows: Rows) -> Iterator[Rows]:
