@@ -151,6 +151,15 @@ def test_a_column_that_is_no_text_is_named(lake: Path, capsys: pytest.CaptureFix
     assert second == "compactwire: TypeError: the value of 'id' is not a text"
 
 
+def test_a_column_that_a_table_lacks_is_named_with_the_file_once(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = lake / "b.parquet"
+    code, _, err = run(capsys, "analyze", path, "--column", "txt")
+    columns = "expected one column 'txt'; the columns are 'id', 'text'"
+    assert (code, err) == (1, f"compactwire: error: {path}: {columns}\n")
+
+
 def test_files_without_rows_are_no_error_but_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -180,8 +180,10 @@ class _Job:
                     complain(ValueError(f"{one_line(str(path))}: its process ended unexpectedly"))
                     self.failed.append(str(path))
                 except OptionError as error:
-                    # The error may be about a format that only rows of another kind have.
-                    complain(ValueError(f"{one_line(str(path))}: {error}"))
+                    # An error about a column names the file. Another one may be about a format
+                    # that only rows of another kind have.
+                    place = "" if error.option == "column" else f"{one_line(str(path))}: "
+                    complain(ValueError(f"{place}{error}"))
                     self.failed.append(str(path))
                 except (OSError, ValueError, MemoryError) as error:
                     complain(error)
