@@ -66,6 +66,34 @@ def test_json_is_one_line_also_where_that_saves_no_token(text: str, line: str, r
     assert run("expand", text) == line + "\n"
 
 
+def test_a_json_file_that_was_cut_stays_as_it_is_with_a_warning(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    file = tmp_path / "orders.json"
+    file.write_bytes(b'[{"id": 1},\n {"id')
+    assert main(["shrink", str(file)]) == 0
+    expected = "invalid_json: expected the closing quote of a string, found the end of the text"
+    assert capsys.readouterr() == (
+        '[{"id": 1},\n {"id',
+        f"compactwire: warning: {file}: {expected} (line 2, column 6); its text stays as it is\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("prices.json", "[1.10]", ""),
+        ("app.log", "[1", ""),
+        ("orders.json", "[1", "--input text"),
+    ],
+    ids=["JSON that cannot be made shorter", "another name", "text by the option"],
+)
+def test_other_text_that_stays_as_it_is_has_no_warning(
+    name: str, content: str, options: str, run: Runner
+) -> None:
+    assert run(f"shrink {options}", content, name) == content
+
+
 def test_numbers_and_strings_keep_their_spelling(run: Runner) -> None:
     text = '{"a": 0.10000000000000000555,\n "b": [1.10, "\\u00e9"]}\n'
     compact = '{"a":0.10000000000000000555,"b":[1.10,"\\u00e9"]}'

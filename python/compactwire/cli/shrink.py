@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import compactwire as cw
 
 from .. import _expanded
-from .._lines import are_values, rows_in, shrink_rows
+from .._lines import are_values, check_value, rows_in, shrink_rows
 from ._rows import BOM, KINDS, ROWS, as_json, judge_of, kind_by_name, may_be_value
 from ._shell import (
     DEFAULT,
@@ -21,6 +21,7 @@ from ._shell import (
     naming,
     read,
     source_name,
+    tell,
     utf8,
     write,
 )
@@ -122,6 +123,8 @@ def _shrunk(args: argparse.Namespace) -> cw.Shrunk:
         shrunk = shrink_rows(text, rows.decode(), **options)
     else:
         shrunk = cw.shrink(text, **options)
+    if shrunk.reason == "not-json" and kind == "json":
+        _warn(content, name)
     if shrunk.format == "text":
         # With its byte order mark, if it has one.
         return shrunk.__replace__(text=utf8(data, name))
@@ -134,6 +137,14 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         "extensions": not args.no_extensions,
         "max_size": sys.maxsize,  # --max-input is the limit.
     }
+
+
+def _warn(content: bytes, name: str) -> None:
+    """Say where the content of a file named .json stops being JSON, as that of one that was cut."""
+    try:
+        check_value(content)
+    except cw.CompactWireError as error:
+        tell(f"compactwire: warning: {name}: {error}; its text stays as it is")
 
 
 def _as_json(shrunk: cw.Shrunk) -> dict[str, object]:
