@@ -472,6 +472,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn long_data_is_processed_in_parts() {
         for size in [PART - 1, PART, PART + 1, 3 * PART, 3 * PART + 2] {
             let data: Vec<u8> = (0..size).map(|at| (at % 251).to_le_bytes()[0]).collect();
@@ -498,6 +499,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn words_across_the_whole_range_match_naive() {
         for start in (0..=u32::MAX - 64).step_by(50_021_063) {
             check_encode(&(start..start + 64).flat_map(u32::to_be_bytes).collect::<Vec<_>>());
@@ -505,6 +507,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn every_quotient_is_exact() {
         // The smallest and the largest word for each value of `high`: a wrong reciprocal fails at one of
         // them.
@@ -519,6 +522,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn every_byte_at_every_place_of_a_block_matches_naive() {
         let valid = "0".repeat(160);
         for position in (0..80).chain([100, 159]) {

@@ -424,6 +424,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn every_byte_is_found_at_every_position() {
         for byte in 0..=255 {
             for length in 1..40 {
@@ -439,6 +440,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn loops_compare_as_vectors_do() {
         for byte in 0..=255 {
             for other in [0, 1, 0x1F, 0x20, 0x7F, 0x80, 0xE1, 0xFF] {

@@ -599,6 +599,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn the_fast_path_is_given_up_for_a_table_without_ordinary_rows() {
         let rows = "1| 2\n".repeat(1000);
         let text = format!("GCF profile=generic\n## [1000]{{a,b}}\n{rows}");
@@ -609,6 +610,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn limits_are_those_of_the_general_reader() {
         let text = "GCF profile=generic\n## [3]{a,\"b>c>d\",e=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}\n1|2\n1|-\n1|2\n";
         for max_expansion in 0..1200 {
@@ -659,6 +661,7 @@ mod tests {
     ];
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn an_edited_row_is_read_as_by_the_general_reader() {
         let mut errors = 0;
         for table in TABLES {
@@ -680,6 +683,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
+        #[cfg_attr(miri, ignore = "takes minutes")]
         fn texts_of_rows_are_read_as_by_the_general_reader(
             table in proptest::sample::select(&TABLES[..]),
             edits in proptest::collection::vec((any::<prop::sample::Index>(), proptest::sample::select(&PIECES[..])), 1..6),
@@ -693,6 +697,7 @@ mod tests {
         }
 
         #[test]
+        #[cfg_attr(miri, ignore = "takes minutes")]
         fn cells_are_read_as_by_the_general_reader(
             cells in proptest::collection::vec("[-+~^]?[0-9a-zA-Z.@# \\\\{}>=é|\t\"-]{0,20}", 1..20),
         ) {
