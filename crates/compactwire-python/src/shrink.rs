@@ -159,7 +159,7 @@ impl Shrunk {
 /// min_tokens : int
 ///     GCF is chosen only if it saves at least this many tokens.
 /// max_size : int
-///     A longer text, in bytes of UTF-8, is returned as it is.
+///     A longer text, in bytes of UTF-8, is returned as it is; 4 MiB by default.
 /// max_depth : int
 ///     A text that is nested deeper is returned as it is; at most 256.
 /// types : {"common", "json"}
@@ -176,9 +176,14 @@ impl Shrunk {
 /// Raises
 /// ------
 /// UnsupportedValue
-///     A value cannot be written as JSON; `path` is its path. A text raises no error.
+///     A value cannot be written as JSON; `path` is its path. A text of any content is accepted.
 /// OptionError
-///     An option has a value that is not allowed.
+///     An option has a value that is not allowed, or no tokenizer has this name.
+/// ImportError
+///     A tokenizer has a name, and the extra `analysis` is not installed.
+/// EncodeError, TypeError
+///     The function `tokenizer` returns a number below 0 or above 2^63 - 1, or no int. Its own
+///     exceptions pass through.
 ///
 /// Examples
 /// --------
@@ -186,6 +191,9 @@ impl Shrunk {
 /// >>> rows = [{"id": i, "state": "open", "kind": "task"} for i in range(20)]
 /// >>> cw.shrink(rows).text[:60]
 /// 'GCF profile=generic\n## [20]{id,state=open,kind=task}\n0\n1\n2\n3'
+///
+/// Source: an extension of this package. GCF is that of GCF 3.6 sections 2 to 7, JSON that of
+/// RFC 8259.
 #[pyfunction(name = "shrink")]
 #[pyo3(signature = (
     value, /, *, formats = None, tokenizer = None, extensions = true, min_saving = 0.10,
@@ -353,6 +361,8 @@ impl Shrunk {
 ///     The text begins as GCF, but is invalid.
 /// InvalidFormat
 ///     The text is neither GCF nor JSON.
+///
+/// Source: an extension of this package.
 #[pyfunction(name = "expand")]
 pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = text.py();
@@ -381,7 +391,7 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
 /// Estimate how many tokens a language model counts for a text, without a tokenizer.
 ///
 /// The estimate follows the tokenizer o200k_base. The same text gives the same number on every
-/// machine.
+/// machine. `claims.estimate_tokens` is another estimate: a quarter of the bytes.
 ///
 /// Parameters
 /// ----------
@@ -392,6 +402,8 @@ pub(super) fn expand_text<'py>(text: &Bound<'py, PyAny>) -> Result<Bound<'py, Py
 /// -------
 /// int
 ///     The number of tokens.
+///
+/// Source: an extension of this package.
 #[pyfunction(name = "estimate_tokens")]
 pub(super) fn estimate_tokens_of(
     #[pyo3(from_py_with = named::text)] text: &Bound<'_, PyString>,

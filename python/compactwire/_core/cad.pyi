@@ -73,12 +73,14 @@ def canonical(doc: _Document, /, *, lossy: bool = False) -> dict[str, Any]:
     -------
     dict
         The canonical form, which is equal for documents with the same meaning: absent and null
-        members are treated alike, and defaults are explicit.
+        members are treated alike, and defaults are explicit. Units are those of `from_compact`.
 
     Raises
     ------
     DocumentError
         The document does not conform to the model; `path` says where.
+
+    Source: an extension of this package.
     """
 
 def check(
@@ -124,7 +126,9 @@ def dumps(doc: _Document, /) -> str:
     Raises
     ------
     DocumentError
-        The document does not conform to the model.
+        The document does not conform to the model; `path` says where.
+
+    Source: an extension of this package, for hashes and comparisons.
     """
 
 def from_binary(data: _Bytes, /, *, max_expansion: int = 268435456) -> dict[str, Any]:
@@ -141,7 +145,7 @@ def from_binary(data: _Bytes, /, *, max_expansion: int = 268435456) -> dict[str,
     Returns
     -------
     dict
-        The document in canonical form.
+        The document in canonical form, with the units of `from_compact`.
 
     Raises
     ------
@@ -186,14 +190,14 @@ def from_hybrid(obj: _Document, /) -> dict[str, Any]:
     Returns
     -------
     dict
-        The document in canonical form.
+        The document in canonical form, with the units of `from_compact`.
 
     Raises
     ------
     CompactParseError
-        An error in the compact text, with line numbers of that text.
+        The first error in the compact text; `line` counts the lines of that text.
     DocumentError
-        An error in the rest of the document.
+        An error in the rest of the document; `path` says where.
 
     Source: CAD IR "For File Storage".
     """
@@ -212,7 +216,7 @@ def iter_compact(
         A path, the text as bytes, a file (read to its end), or chunks, which may be split anywhere,
         even within a character.
     dialect : {"auto", "0.1", "0.2"}
-        The grammar, as in `from_compact`.
+        The dialect, as in `from_compact`.
     max_line : int
         The maximum length of a line in bytes; 1 MiB by default.
 
@@ -258,7 +262,7 @@ def load(
     Returns
     -------
     dict
-        The document in canonical form.
+        The document in canonical form, with the units of `from_compact`.
 
     Raises
     ------
@@ -273,6 +277,8 @@ def load(
     -----
     UserWarning
         As `loads`.
+
+    Source: CAD IR "For File Storage"; the repairs are an extension of this package.
     """
 
 def loads(
@@ -303,7 +309,7 @@ def loads(
     Returns
     -------
     dict
-        The document in canonical form.
+        The document in canonical form, with the units of `from_compact`.
 
     Raises
     ------
@@ -316,6 +322,8 @@ def loads(
         With `repair`, one warning for each repair, with its path, also before an error. By default,
         Python shows the same warning once per line of code; `warnings.simplefilter("always")` shows
         all.
+
+    Source: CAD IR "For File Storage"; the repairs are an extension of this package.
     """
 
 def losses(
@@ -345,6 +353,8 @@ def losses(
     DocumentError
         The document has a type, reference or cycle that no text can represent; with a target, also
         such an identifier.
+
+    Source: an extension of this package.
     """
 
 def to_binary(doc: _Document, /) -> bytes:
@@ -363,7 +373,7 @@ def to_binary(doc: _Document, /) -> bytes:
     Raises
     ------
     DocumentError
-        The document does not conform to the model.
+        The document does not conform to the model; `path` says where.
 
     Source: CAD IR "Future Enhancements".
     """
@@ -434,7 +444,7 @@ def to_hybrid(doc: _Document, /) -> dict[str, Any]:
     Raises
     ------
     DocumentError
-        The document does not conform to the model.
+        The document does not conform to the model; `path` says where.
 
     Source: CAD IR "For File Storage".
     """

@@ -382,6 +382,8 @@ fn weight(document: &Document<'_>) -> usize {
 /// DocumentError
 ///     The document has a type, reference or cycle that no text can represent; with a target, also
 ///     such an identifier.
+///
+/// Source: an extension of this package.
 #[pyfunction]
 #[pyo3(signature = (doc, /, dialect = None, *, target = None))]
 fn losses<'py>(
@@ -411,12 +413,14 @@ fn losses<'py>(
 /// -------
 /// dict
 ///     The canonical form, which is equal for documents with the same meaning: absent and null
-///     members are treated alike, and defaults are explicit.
+///     members are treated alike, and defaults are explicit. Units are those of `from_compact`.
 ///
 /// Raises
 /// ------
 /// DocumentError
 ///     The document does not conform to the model; `path` says where.
+///
+/// Source: an extension of this package.
 #[pyfunction]
 #[pyo3(signature = (doc, /, *, lossy = false))]
 fn canonical<'py>(
@@ -487,7 +491,7 @@ fn check<'py>(
 /// Raises
 /// ------
 /// DocumentError
-///     The document does not conform to the model.
+///     The document does not conform to the model; `path` says where.
 ///
 /// Source: CAD IR "For File Storage".
 #[pyfunction]
@@ -510,14 +514,14 @@ fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// Returns
 /// -------
 /// dict
-///     The document in canonical form.
+///     The document in canonical form, with the units of `from_compact`.
 ///
 /// Raises
 /// ------
 /// CompactParseError
-///     An error in the compact text, with line numbers of that text.
+///     The first error in the compact text; `line` counts the lines of that text.
 /// DocumentError
-///     An error in the rest of the document.
+///     An error in the rest of the document; `path` says where.
 ///
 /// Source: CAD IR "For File Storage".
 #[pyfunction]
@@ -552,7 +556,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
 /// Raises
 /// ------
 /// DocumentError
-///     The document does not conform to the model.
+///     The document does not conform to the model; `path` says where.
 ///
 /// Source: CAD IR "Future Enhancements".
 #[pyfunction]
@@ -574,7 +578,7 @@ fn to_binary<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyBytes>> {
 /// Returns
 /// -------
 /// dict
-///     The document in canonical form.
+///     The document in canonical form, with the units of `from_compact`.
 ///
 /// Raises
 /// ------
@@ -615,7 +619,7 @@ fn from_binary<'py>(
 /// Returns
 /// -------
 /// dict
-///     The document in canonical form.
+///     The document in canonical form, with the units of `from_compact`.
 ///
 /// Raises
 /// ------
@@ -628,6 +632,8 @@ fn from_binary<'py>(
 ///     With `repair`, one warning for each repair, with its path, also before an error. By default,
 ///     Python shows the same warning once per line of code; `warnings.simplefilter("always")` shows
 ///     all.
+///
+/// Source: CAD IR "For File Storage"; the repairs are an extension of this package.
 #[pyfunction]
 #[pyo3(signature = (src, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
 fn loads<'py>(
@@ -653,7 +659,7 @@ fn loads<'py>(
 /// Returns
 /// -------
 /// dict
-///     The document in canonical form.
+///     The document in canonical form, with the units of `from_compact`.
 ///
 /// Raises
 /// ------
@@ -668,6 +674,8 @@ fn loads<'py>(
 /// -----
 /// UserWarning
 ///     As `loads`.
+///
+/// Source: CAD IR "For File Storage"; the repairs are an extension of this package.
 #[pyfunction]
 #[pyo3(signature = (file, /, *, repair = false, unknown = "error", max_expansion = 268_435_456))]
 fn load<'py>(
@@ -720,7 +728,9 @@ fn read_content<'py>(
 /// Raises
 /// ------
 /// DocumentError
-///     The document does not conform to the model.
+///     The document does not conform to the model; `path` says where.
+///
+/// Source: an extension of this package, for hashes and comparisons.
 #[pyfunction]
 #[pyo3(signature = (doc, /))]
 fn dumps<'py>(doc: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {

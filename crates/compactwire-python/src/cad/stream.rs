@@ -274,7 +274,7 @@ const _: () = assert!(MAX_LINE == 1_048_576);
 ///     A path, the text as bytes, a file (read to its end), or chunks, which may be split anywhere,
 ///     even within a character.
 /// dialect : {"auto", "0.1", "0.2"}
-///     The grammar, as in `from_compact`.
+///     The dialect, as in `from_compact`.
 /// max_line : int
 ///     The maximum length of a line in bytes; 1 MiB by default.
 ///

@@ -139,6 +139,8 @@ pub(super) fn parse_json<'py>(data: &Bound<'py, PyAny>) -> Result<Bound<'py, PyA
 
 /// Estimate the number of tokens of a text: a quarter of its bytes, rounded half to even.
 ///
+/// `compactwire.estimate_tokens` is another estimate, which reads the text.
+///
 /// Parameters
 /// ----------
 /// size : int

@@ -199,6 +199,18 @@ pub(super) fn with_key<T>(
 }
 
 /// Generate a secret key with the randomness of the operating system.
+///
+/// Returns
+/// -------
+/// SigningKey
+///     A new Ed25519 key.
+///
+/// Raises
+/// ------
+/// OSError
+///     The operating system has no randomness.
+///
+/// Source: Compression Claims section 3.3.
 #[pyfunction]
 pub(super) fn generate_key() -> Result<SigningKey> {
     Ok(claims::SigningKey::generate().map(SigningKey)?)
