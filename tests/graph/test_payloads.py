@@ -411,8 +411,8 @@ def test_a_failing_store_raises_or_is_skipped() -> None:
 @pytest.mark.parametrize(
     ("result", "error", "message"),
     [
-        (-1, cw.EncodeError, "count_tokens: it must return an int from 0 to 2\\^64 - 1, not -1"),
-        (2**64, cw.EncodeError, "count_tokens: it must return an int from 0"),
+        (-1, cw.EncodeError, "count_tokens: it must return an int from 0 to 2\\^63 - 1, not -1"),
+        (2**63, cw.EncodeError, "count_tokens: it must return an int from 0"),
         (1.5, TypeError, "count_tokens must return an int, not float"),
     ],
 )

@@ -6,6 +6,7 @@ use crate::errors::{invalid_field, invalid_option, unsupported};
 use crate::value::kind::digits;
 use compactwire::excerpt::EXCERPT_CHARS;
 use compactwire::gcf::{self, Limits};
+use compactwire::limits::MAX_TOKENS;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -71,15 +72,16 @@ pub(crate) fn natural(value: &Bound<'_, PyAny>, field: &str) -> PyResult<u64> {
         .map_err(|_| invalid_field(value.py(), field, "the number must not be negative"))
 }
 
-/// The result of the function that counts tokens and was passed as `option`.
+/// The result of the function that counts tokens and was passed as `option`. The range is that of every token
+/// count, because responses carry it.
 pub(crate) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u64> {
     if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
         let found = class_name(&value.get_type());
         let message = format!("{option} must return an int, not {found}");
         return Err(PyTypeError::new_err(message));
     }
-    value.extract().map_err(|_| {
-        let message = format!("it must return an int from 0 to 2^64 - 1, not {}", shown(value));
+    value.extract::<u64>().ok().filter(|count| *count <= MAX_TOKENS).ok_or_else(|| {
+        let message = format!("it must return an int from 0 to 2^63 - 1, not {}", shown(value));
         invalid_field(value.py(), option, &message)
     })
 }
