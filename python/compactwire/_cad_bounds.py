@@ -14,22 +14,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-# The segments of a round shape that does not say how many it has, and of an arc.
+# The segments of a round shape that does not say how many it has, and of an arc: enough to look
+# round in an image.
 SEGMENTS = 64
 # The copies of a pattern that are drawn.
 MAX_COPIES = 1000
-# The largest number in a document, and distance of a point from the origin, in its units.
+# A larger solid is not hollowed out, because a shell is the most expensive operation.
+MAX_SHELL_TRIANGLES = 2000
+# The largest number in a document, and distance of a point from the origin, in its units: far below
+# the numbers that overflow in manifold3d.
 MAX_REACH = 1e9
 # Numbers that are closer to 0 count as 0.
 _SPECK = 1e-12
+# With the next two limits, the most expensive document of the tests takes a gigabyte and a minute.
 MAX_TRIANGLES = 200_000
 # The estimated work: about one step for each pair of triangles that boolean operations compare.
 MAX_STEPS = 1_000_000
 
+# An extrusion is cut into slices: one for so many degrees of its twist, and these for a taper.
+_DEGREES_PER_SLICE = 5
+_TAPER_SLICES = 20
+
 _REFS = ("child", "left", "right", "sketch")
 
-# A solid that is not convex counts as one convex part, and one more for each `_FOLD` triangles.
-_FOLD = 16
+# A solid that is not convex counts as one convex part, and one more for each of so many triangles.
+_TRIANGLES_PER_PART = 16
 
 
 def xyz(vector: dict[str, float]) -> tuple[float, float, float]:
@@ -74,6 +83,11 @@ def in_order(nodes: Any, root: int, done: dict[int, Any]) -> Iterator[tuple[int,
             yield top, op
 
 
+def slices(twist: float, scale: float) -> int:
+    """Return the slices of an extrusion that turns by `twist` degrees and scales its end."""
+    return int(abs(twist) / _DEGREES_PER_SLICE) + (_TAPER_SLICES if scale != 1 else 0)
+
+
 def refuse(path: str, what: str, limit: float) -> DocumentError:
     message = f"too large to draw: {what}, more than {limit:,.0f}"
     return DocumentError(f"{path}: {message}", path=path, message=message)
@@ -82,16 +96,21 @@ def refuse(path: str, what: str, limit: float) -> DocumentError:
 class Boxes:
     """Boxes as centers and half sizes, with the number of triangles and of convex parts of each."""
 
-    def __init__(self, center: Any, half: Any, triangles: Any, folds: Any) -> None:
-        self.center, self.half, self.triangles, self.folds = center, half, triangles, folds
+    def __init__(self, center: Any, half: Any, triangles: Any, convex_parts: Any) -> None:
+        self.center, self.half, self.triangles, self.convex_parts = (
+            center,
+            half,
+            triangles,
+            convex_parts,
+        )
 
     def moved(self, np: Any, turns: Any, offsets: Any) -> Boxes:
         """Copy the boxes once per matrix and offset."""
         center = np.einsum("kij,nj->kni", turns, self.center) + offsets[:, None]
         half = np.einsum("kij,nj->kni", np.abs(turns), self.half)
         count = len(turns)
-        triangles, folds = np.tile(self.triangles, count), np.tile(self.folds, count)
-        return Boxes(center.reshape(-1, 3), half.reshape(-1, 3), triangles, folds)
+        triangles, convex_parts = np.tile(self.triangles, count), np.tile(self.convex_parts, count)
+        return Boxes(center.reshape(-1, 3), half.reshape(-1, 3), triangles, convex_parts)
 
 
 class Bounds:
@@ -168,14 +187,14 @@ class Bounds:
             part = slice(start, start + 64)
             apart = np.abs(left.center[part, None] - right.center)
             touch = (apart <= left.half[part, None] + right.half).all(axis=2)
-            first = left.triangles[part] @ touch @ right.folds
-            self._spend(path, first + left.folds[part] @ touch @ right.triangles)
+            first = left.triangles[part] @ touch @ right.convex_parts
+            self._spend(path, first + left.convex_parts[part] @ touch @ right.triangles)
 
     def _box(self, center: Any, half: Any, triangles: float, *, convex: bool = False) -> Boxes:
         np = self.np
-        folds = 1 if convex else 1 + triangles / _FOLD
+        convex_parts = 1 if convex else 1 + triangles / _TRIANGLES_PER_PART
         rows = np.array([center], float), np.abs(np.array([half], float))
-        return Boxes(*rows, np.array([float(triangles)]), np.array([float(folds)]))
+        return Boxes(*rows, np.array([float(triangles)]), np.array([float(convex_parts)]))
 
     def do_cube(self, _: str, op: Any) -> Boxes:
         half = self.np.array(xyz(op["size"])) / 2
@@ -266,7 +285,7 @@ class Bounds:
         child = self.done[op["child"]]
         triangles = child.triangles.sum()
         # By measurement, a shell takes up to 200 times as long as a boolean operation.
-        self._spend(path, 200 * min(triangles, 2000))
+        self._spend(path, 200 * min(triangles, MAX_SHELL_TRIANGLES))
         center, half = self._hull(child)
         return self._box(center, half, triangles * 8)
 
@@ -316,16 +335,15 @@ class Bounds:
         return self._box(xyz(op["origin"]), reach[0] * x + reach[1] * y, 4 * points + 1)
 
     def do_extrude(self, path: str, op: Any) -> Boxes:
-        flat, scale = self._sketch(path, op), max(1.0, op.get("scale_end", 1.0))
+        flat, scale_end = self._sketch(path, op), op.get("scale_end", 1.0)
         direction = self.np.array(xyz(op["direction"]), float) / 2
         twist = op.get("twist_angle", 0.0)
-        steps = 1 + abs(twist) * 36 / self.np.pi + (20 if scale != 1 else 0)
         # A twisted shape turns about its origin.
         half = self.np.linalg.norm(flat.half) * self.np.ones(3) if twist else flat.half[0]
-        triangles = flat.triangles[0] * (1 + steps / 2)
-        return self._box(
-            flat.center[0] + direction, half * scale + self.np.abs(direction), triangles
-        )
+        half = half * max(1.0, scale_end) + self.np.abs(direction)
+        layers = 1 + slices(self.np.degrees(twist), scale_end)
+        triangles = flat.triangles[0] * (1 + layers / 2)
+        return self._box(flat.center[0] + direction, half, triangles)
 
     def do_revolve(self, path: str, op: Any) -> Boxes:
         np, flat = self.np, self._sketch(path, op)

@@ -9,11 +9,13 @@ from . import _core
 from ._cad_bounds import (
     MAX_COPIES,
     MAX_REACH,
+    MAX_SHELL_TRIANGLES,
     MAX_TRIANGLES,
     SEGMENTS,
     Bounds,
     in_order,
     refuse,
+    slices,
     turn,
     unit,
     without_specks,
@@ -34,7 +36,7 @@ _SHARP_DEGREES = 25.0
 # Solids are cut into triangles of about two of so many parts of their largest extent: a face is
 # painted whole, in the order of depths.
 _PIECES = 60
-
+# An image of 4096 by 4096, which takes 64 MiB while it is drawn.
 _MAX_PIXELS = 1 << 24
 
 
@@ -81,7 +83,7 @@ def preview(
     kind : {"png", "svg"}
         The format of the image.
     width, height : int
-        In pixels; together at most 16,777,216.
+        In pixels; their product is at most 16,777,216.
     azimuth, elevation : float
         The direction of the camera in degrees: around z from the x axis, and above the xy plane.
 
@@ -98,7 +100,11 @@ def preview(
     CompactWireError
         The document is invalid or too large to draw. The limits are 200,000 triangles, 1e9 for
         the distance from the origin, and a million steps, which are estimated before any geometry
-        is created. The message names the node.
+        is created; the message names the node. Also if `kind` is unknown or the size out of range.
+    TypeError
+        An option has a wrong type.
+
+    Source: an extension of this package.
     """
     if kind not in ("png", "svg"):
         raise OptionError(f"kind must be 'png' or 'svg', not {shown(kind)}", option="kind")
@@ -217,7 +223,7 @@ class _Evaluator:
         return self.kernel.Manifold.cylinder(height, bottom, top, segments)
 
     def do_sphere(self, _: int, op: Any) -> Any:
-        return self.kernel.Manifold.sphere(op["radius"], max(4, op["segments"] or 64))
+        return self.kernel.Manifold.sphere(op["radius"], max(4, op["segments"] or SEGMENTS))
 
     def do_empty(self, *_: Any) -> Any:
         return self.kernel.Manifold()
@@ -265,7 +271,7 @@ class _Evaluator:
 
     def do_shell(self, node: int, op: Any) -> Any:
         child, ball = self.part(op["child"]), self.kernel.Manifold.sphere(abs(op["thickness"]), 8)
-        if child.num_tri() > 2000:
+        if child.num_tri() > MAX_SHELL_TRIANGLES:
             self.note(node, "Shell is drawn solid")
             return child
         return child - child.minkowski_difference(ball)
@@ -347,8 +353,7 @@ class _Flat:
         if not self.loops:
             return evaluator.kernel.Manifold()
         section = evaluator.kernel.CrossSection(self.loops, evaluator.kernel.FillRule.EvenOdd)
-        steps = int(abs(twist) / 5) + (20 if scale != 1 else 0)
-        solid = section.extrude(1.0, steps, twist, (scale, scale))
+        solid = section.extrude(1.0, slices(twist, scale), twist, (scale, scale))
         return solid.transform(evaluator.np.column_stack([self.x, self.y, direction, self.origin]))
 
 

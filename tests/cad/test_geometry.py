@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,10 @@ def test_a_picture_shows_the_part(tmp_path: Path) -> None:
 
 SQUARE = "SK 0 0 0 1 0 0 0 1 0\nL 0 0 2 0\nL 2 0 2 1\nL 2 1 0 1\nL 0 1 0 0\nEND\n"
 DOUBLED = "".join(f"U {i} {i}\n" for i in range(60))
+POINTS = [(100 * math.cos(i / 800), 100 * math.sin(i / 800)) for i in range(5000)]
+CORNERS = zip(POINTS, POINTS[1:] + POINTS[:1], strict=True)
+LINES = "".join(f"L {a:.6f} {b:.6f} {c:.6f} {d:.6f}\n" for (a, b), (c, d) in CORNERS)
+RING = f"SK 0 0 0 1 0 0 0 1 0\n{LINES}END\n"
 BARS = "C 1 600 1\nLP 0 1 0 0 300 2\nC 600 1 1\nLP 2 0 1 0 300 2\n"
 
 
@@ -148,6 +153,8 @@ BARS = "C 1 600 1\nLP 0 1 0 0 300 2\nC 600 1 1\nLP 2 0 1 0 300 2\n"
         (BARS + "I 1 3", "node 4: .* steps"),
         ("S 5\n" + "".join(f"SH {i} 1\n" for i in range(9)), "node 3: .* steps"),
         ("# vcad 0.2\n" + SQUARE + "E 0 0 0 5 twist=1e9", "node 1: .* triangles"),
+        # 20 slices of 5000 points, also towards a smaller end.
+        ("# vcad 0.2\n" + RING + "E 0 0 0 5 taper=0.5", "node 1: .* 230,012 triangles"),
         ("# vcad 0.2\n" + "S 1\nROOT 0 m\n" + "ROOT 0 m\n" * 99, "roots.89.: .* triangles"),
     ],
 )
