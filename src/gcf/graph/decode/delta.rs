@@ -12,49 +12,24 @@ use crate::gcf::syntax::header::Header;
 use crate::gcf::syntax::line::Line;
 
 impl<'t> Reader<'t, '_> {
+    /// Parses the sections after the header. A section stands at most once, in any order.
     pub(super) fn delta(&mut self, header: &Header<'t>) -> Read<DeltaPayload> {
-        for name in ["base_root", "new_root"] {
-            if header.get(name).is_none_or(str::is_empty) {
-                return fault(
-                    Code::MalformedDelta,
-                    0,
-                    format!("the header of a delta has no {name}"),
-                );
-            }
-        }
+        require_roots(header)?;
         let delta_tokens = self.count_of(header, "tokens")?;
         let mut sections = Vec::new();
         self.section = Section::Unknown;
         self.lines.advance()?;
         while let Some(line) = self.lines.peek() {
             let text = self.unindented(line)?;
-            match (text.strip_prefix("## "), self.section) {
-                (Some(name), _) => {
-                    self.delta_section(name, line)?;
-                    if sections.contains(&self.section) {
-                        let message = format!("duplicate section {} in a delta", excerpt(name));
-                        return fault(Code::MalformedDelta, line.start, message);
-                    }
-                    sections.push(self.section);
-                }
-                (None, Section::Removed) => self.removed(text, line)?,
-                (None, Section::Added) => self.added(text, line)?,
-                (None, Section::RemovedEdges) => {
-                    let edge = self.named_edge(text, line)?;
-                    reserve(&mut self.removed_edges, line.start)?;
-                    self.removed_edges.push(edge);
-                }
-                (None, Section::AddedEdges) => {
-                    let edge = self.named_edge(text, line)?;
-                    reserve(&mut self.edges, line.start)?;
-                    self.edges.push(edge);
-                }
-                (None, Section::Locations) => self.location(text, line)?,
-                (None, _) => {
-                    let message =
-                        "expected a section such as ## added before the first line of a delta";
+            if let Some(name) = text.strip_prefix("## ") {
+                self.delta_section(name, line)?;
+                if sections.contains(&self.section) {
+                    let message = format!("duplicate section {} in a delta", excerpt(name));
                     return fault(Code::MalformedDelta, line.start, message);
                 }
+                sections.push(self.section);
+            } else {
+                self.delta_line(text, line)?;
             }
             self.lines.advance()?;
         }
@@ -70,6 +45,33 @@ impl<'t> Reader<'t, '_> {
             delta_tokens,
             full_tokens: 0,
         })
+    }
+
+    /// Parses a line of the current section.
+    #[inline]
+    fn delta_line(&mut self, text: &'t str, line: Line) -> Read<()> {
+        match self.section {
+            Section::Removed => self.removed(text, line),
+            Section::Added => self.added(text, line),
+            Section::RemovedEdges => {
+                let edge = self.named_edge(text, line)?;
+                reserve(&mut self.removed_edges, line.start)?;
+                self.removed_edges.push(edge);
+                Ok(())
+            }
+            Section::AddedEdges => {
+                let edge = self.named_edge(text, line)?;
+                reserve(&mut self.edges, line.start)?;
+                self.edges.push(edge);
+                Ok(())
+            }
+            Section::Locations => self.location(text, line),
+            _ => {
+                let message =
+                    "expected a section such as ## added before the first line of a delta";
+                fault(Code::MalformedDelta, line.start, message)
+            }
+        }
     }
 
     /// Parses `kind name`, a removed symbol.
@@ -126,4 +128,15 @@ impl<'t> Reader<'t, '_> {
             status: SharedStr::default(),
         })
     }
+}
+
+/// Checks that the header has both roots: the payload to change, and the one that must result.
+fn require_roots(header: &Header<'_>) -> Read<()> {
+    for name in ["base_root", "new_root"] {
+        if header.get(name).is_none_or(str::is_empty) {
+            let message = format!("the header of a delta has no {name}");
+            return fault(Code::MalformedDelta, 0, message);
+        }
+    }
+    Ok(())
 }
