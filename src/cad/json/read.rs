@@ -12,7 +12,7 @@ use crate::cad::model::ir::{
     Segment, V2, V3,
 };
 use crate::cad::model::kinds::ALIGNMENTS;
-use crate::cad::model::operations::{FieldKind, OpCode};
+use crate::cad::model::operations::{Field, FieldKind, OpCode};
 use crate::cad::model::writing_order;
 use crate::interrupt::polled;
 use crate::json::pointer;
@@ -388,33 +388,10 @@ impl Reader {
         index: &Index,
     ) -> Result<Op<'a>> {
         let mut object = Object::new(source, path)?;
-        let name = object.need("type")?;
-        let Some(code) = name.with_text(OpCode::from_name).flatten() else {
-            let name = text(&name, &path.field("type"))?;
-            if self.unknown == Unknown::Drop {
-                self.dropped = true;
-                return Ok(Op::new(OpCode::Empty));
-            }
-            return Err(path.error(format!("unknown op type \"{}\"", Truncated(&name))));
-        };
+        let Some(code) = self.op_code(&mut object)? else { return Ok(Op::new(OpCode::Empty)) };
         let (spec, mut op) = (code.spec(), Op::new(code));
         for field in spec.fields {
-            let (name, at) = (field.name, field.at);
-            match field.kind {
-                FieldKind::Number => op.numbers[at] = object.number(name)?,
-                FieldKind::Vector => {
-                    let vector = self.v3(&mut object, name)?;
-                    op.numbers[at..at + 3].copy_from_slice(&vector);
-                }
-                FieldKind::Count | FieldKind::Segments => {
-                    op.count = count(&object.need(name)?, &path.field(name))?;
-                }
-                FieldKind::Solid | FieldKind::Profile => {
-                    let id = node_id(&object.need(name)?, &path.field(name))?;
-                    op.refs[at] = index.get(id).ok_or_else(|| missing_node(path, name, id))?;
-                }
-                FieldKind::Text => op.details_mut().texts[at] = object.text(name)?,
-            }
+            self.op_field(&mut op, field, &mut object, index)?;
         }
         for (slot, option) in spec.options.iter().enumerate() {
             if let Some(value) = object.optional_number(option.name)? {
@@ -423,19 +400,55 @@ impl Reader {
         }
         match code {
             OpCode::Sketch2D => op.details_mut().segments = self.segments(&mut object)?,
-            OpCode::Text2D => {
-                let what = "\"left\", \"center\" or \"right\"";
-                let found = object.optional_word("alignment", &ALIGNMENTS, what)?;
-                op.details_mut().align = match found {
-                    Some("center") => Align::Center,
-                    Some("right") => Align::Right,
-                    _ => Align::Left,
-                };
-            }
+            OpCode::Text2D => op.details_mut().align = alignment(&mut object)?,
             _ => {}
         }
         self.check_unknown_fields(&object)?;
         Ok(op)
+    }
+
+    /// Reads the type of an operation; `None` if it is unknown and unknown content is dropped.
+    #[inline]
+    fn op_code<'a, S: Source<'a>>(&mut self, object: &mut Object<'_, S>) -> Result<Option<OpCode>> {
+        let name = object.need("type")?;
+        if let Some(code) = name.with_text(OpCode::from_name).flatten() {
+            return Ok(Some(code));
+        }
+        let path = object.path;
+        let name = text(&name, &path.field("type"))?;
+        if self.unknown == Unknown::Drop {
+            self.dropped = true;
+            return Ok(None);
+        }
+        Err(path.error(format!("unknown op type \"{}\"", Truncated(&name))))
+    }
+
+    /// Reads a required field of an operation into its place.
+    #[inline]
+    fn op_field<'a, S: Source<'a>>(
+        &mut self,
+        op: &mut Op<'a>,
+        field: &Field,
+        object: &mut Object<'_, S>,
+        index: &Index,
+    ) -> Result<()> {
+        let (path, name, at) = (object.path, field.name, field.at);
+        match field.kind {
+            FieldKind::Number => op.numbers[at] = object.number(name)?,
+            FieldKind::Vector => {
+                let vector = self.v3(object, name)?;
+                op.numbers[at..at + 3].copy_from_slice(&vector);
+            }
+            FieldKind::Count | FieldKind::Segments => {
+                op.count = count(&object.need(name)?, &path.field(name))?;
+            }
+            FieldKind::Solid | FieldKind::Profile => {
+                let id = node_id(&object.need(name)?, &path.field(name))?;
+                op.refs[at] = index.get(id).ok_or_else(|| missing_node(path, name, id))?;
+            }
+            FieldKind::Text => op.details_mut().texts[at] = object.text(name)?,
+        }
+        Ok(())
     }
 
     fn segments<'a, S: Source<'a>>(&mut self, object: &mut Object<'_, S>) -> Result<Vec<Segment>> {
@@ -553,6 +566,16 @@ impl Reader {
         let Some(source) = object.get(name) else { return Ok(None) };
         self.or_keep_whole(&path, |reader| read(reader, source, &path))
     }
+}
+
+/// Reads the alignment of a text, by default left.
+fn alignment<'a, S: Source<'a>>(object: &mut Object<'_, S>) -> Result<Align> {
+    let what = "\"left\", \"center\" or \"right\"";
+    Ok(match object.optional_word("alignment", &ALIGNMENTS, what)? {
+        Some("center") => Align::Center,
+        Some("right") => Align::Right,
+        _ => Align::Left,
+    })
 }
 
 fn string<'a, S: Source<'a>>(source: &S, path: &Path<'_>) -> Result<String> {
