@@ -115,31 +115,12 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         index: u64,
         add_key: Option<&mut AddKey<'_, 't>>,
     ) -> DecodeResult<S> {
-        let mut start = line.start;
-        let mut has_id = false;
-        if self.text.as_bytes()[start] == b'@'
-            && let Some((id, after)) = split_row_id(self.lines.str(line))
-        {
-            if !is_index(id, index) {
-                return self.fail(Code::InvalidItemId, line, "the id of a row must be its index");
-            }
-            has_id = true;
-            start += after;
-        }
+        let (has_id, mut start) = self.row_id(line, index)?;
         let mut more = true;
         if let Some(add_key) = add_key {
-            let (key, stop) = self.row_key(line, start)?;
+            let stop = self.emit_row_key(line, start, add_key)?;
             more = stop < line.end;
             start = stop + 1;
-            emit!(self.sink.key(&key));
-            let is_new = match self.sink.is_new_key() {
-                Some(is_new) => is_new,
-                None => add_key(key)?,
-            };
-            if !is_new {
-                let message = "duplicate member key";
-                return self.fail(Code::DuplicateMemberKey, line, message);
-            }
         }
         let base = self.cells.len();
         let marked = more && self.split_cells(line, start, &table.lists)?;
@@ -171,6 +152,42 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.leave();
         self.cells.truncate(base);
         Ok(())
+    }
+
+    /// Parses the id `@i` of the row in `line`, if it has one, which must be its index. Returns whether it has
+    /// one, and the offset of its cells.
+    #[inline]
+    fn row_id(&self, line: Line, index: u64) -> DecodeResult<S, (bool, usize)> {
+        if self.text.as_bytes()[line.start] != b'@' {
+            return Ok((false, line.start));
+        }
+        let Some((id, after)) = split_row_id(self.lines.str(line)) else {
+            return Ok((false, line.start));
+        };
+        if !is_index(id, index) {
+            return self.fail(Code::InvalidItemId, line, "the id of a row must be its index");
+        }
+        Ok((true, line.start + after))
+    }
+
+    /// Emits cell 0 of a keyed table, which must be a new member key. Returns the offset after it.
+    #[inline]
+    fn emit_row_key(
+        &mut self,
+        line: Line,
+        start: usize,
+        add_key: &mut AddKey<'_, 't>,
+    ) -> DecodeResult<S, usize> {
+        let (key, stop) = self.row_key(line, start)?;
+        emit!(self.sink.key(&key));
+        let is_new = match self.sink.is_new_key() {
+            Some(is_new) => is_new,
+            None => add_key(key)?,
+        };
+        if !is_new {
+            return self.fail(Code::DuplicateMemberKey, line, "duplicate member key");
+        }
+        Ok(stop)
     }
 
     /// Reads cell 0 of a keyed table: a member key, written as a value.
