@@ -300,6 +300,8 @@ impl<N> RowReader<N> {
         }
     }
 
+    /// Parses the next step: emits a complete value, or opens or ends a container. Changes the reader only by
+    /// the state of the open table; [`apply`](Self::apply) does the rest.
     fn step<S>(&mut self, decoder: &mut Decoder<'_, '_, S>) -> DecodeResult<S, Step<N>>
     where
         S: Columns<Prepared = N>,
@@ -319,16 +321,16 @@ impl<N> RowReader<N> {
                 let path = PathState { matched: *matched, next, all };
                 read_member(decoder, *depth, names, &path)
             }
-            Container::Table { items, table, state, names } => {
-                let line = decoder.next_row(items.count, items.found, *depth)?;
-                let (line, names) = match (line, names) {
-                    (Some(line), Some(names)) => (line, names),
-                    (None, Some(names)) => return close_object(decoder, next, names),
-                    (None, None) => return Ok(Step::Closed),
-                    (Some(line), None) => {
-                        decoder.row(line, table, state, items.found, None)?;
-                        return Ok(Step::Value { event: Event::row(is_target), name: None });
-                    }
+            Container::Table { items, table, state, names: None } => {
+                let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
+                    return Ok(Step::Closed);
+                };
+                decoder.row(line, table, state, items.found, None)?;
+                Ok(Step::Value { event: Event::row(is_target), name: None })
+            }
+            Container::Table { items, table, state, names: Some(names) } => {
+                let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
+                    return close_object(decoder, next, names);
                 };
                 let name = keyed_row(decoder, line, table, state, items.found, names)?;
                 let event = match *matched {
@@ -342,13 +344,7 @@ impl<N> RowReader<N> {
                 let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
                     return Ok(Step::Closed);
                 };
-                if state.needs_group() {
-                    let (count, found) = (items.count, items.found);
-                    let group = decoder.group_line(line, columns, state, count, found)?;
-                    return Ok(Step::GroupOpened(group));
-                }
-                let identity = decoder.grouped_row(line, columns, state)?;
-                Ok(Step::GroupedRow { event: Event::row(is_target), identity })
+                grouped_line(decoder, line, items, columns, state, Event::row(is_target))
             }
             Container::Matrix { items, width } => {
                 let Some(line) = decoder.next_row(items.count, items.found, *depth)? else {
@@ -395,9 +391,8 @@ impl<N> RowReader<N> {
                 if let Some(name) = name {
                     self.add_name(name)?;
                 }
-                if let Some(items) =
-                    self.frames.last_mut().and_then(|frame| frame.container.items())
-                {
+                let frame = self.frames.last_mut();
+                if let Some(items) = frame.and_then(|frame| frame.container.items()) {
                     items.found += 1;
                 }
                 emit!(handler(decoder.sink, event));
@@ -414,19 +409,23 @@ impl<N> RowReader<N> {
                 }
                 emit!(handler(decoder.sink, event));
             }
-            Step::Closed => {
-                let mut closed = self.frames.pop();
-                if let Some(items) = closed.as_mut().and_then(|frame| frame.container.items()) {
-                    if let Some(index) = items.deferred {
-                        decoder.deferred[index].1 = items.found;
-                    }
-                    decoder.preceding = Preceding::CountedBody;
-                    return Ok(items.check().map_err(ReadError::Text));
-                }
-            }
+            Step::Closed => return Ok(self.close(decoder).map_err(ReadError::Text)),
             Step::TextEnded => self.stage = Stage::Done,
         }
         Ok(Ok(()))
+    }
+
+    /// Ends the innermost container, and checks its declared count.
+    fn close<S: Columns>(&mut self, decoder: &mut Decoder<'_, '_, S>) -> Result<(), Error> {
+        let mut closed = self.frames.pop();
+        let Some(items) = closed.as_mut().and_then(|frame| frame.container.items()) else {
+            return Ok(());
+        };
+        if let Some(index) = items.deferred {
+            decoder.deferred[index].1 = items.found;
+        }
+        decoder.preceding = Preceding::CountedBody;
+        items.check()
     }
 
     fn add_name(&mut self, name: String) -> Result<(), TryReserveError> {
@@ -540,6 +539,23 @@ fn keyed_row<S: Columns>(
     decoder.row(line, table, state, index, Some(&mut is_new))?;
     emit!(decoder.sink.end_object());
     Ok(name)
+}
+
+/// Parses a line of a grouped table: the line above the rows of a group, or one of them.
+fn grouped_line<S: Columns>(
+    decoder: &mut Decoder<'_, '_, S>,
+    line: Line,
+    items: &ItemCount,
+    columns: &GroupedColumns<S::Prepared>,
+    state: &GroupState<S::Prepared>,
+    event: Event,
+) -> DecodeResult<S, Step<S::Prepared>> {
+    if state.needs_group() {
+        let group = decoder.group_line(line, columns, state, items.count, items.found)?;
+        return Ok(Step::GroupOpened(group));
+    }
+    let identity = decoder.grouped_row(line, columns, state)?;
+    Ok(Step::GroupedRow { event, identity })
 }
 
 /// Ends an object; an error if the path continues with a member that it does not have.
