@@ -212,59 +212,89 @@ impl<'a> Reader<'a> {
         let mut open: Vec<Open> = Vec::new();
         let mut keys = Keys::default();
         loop {
-            // A value is next; after an opening bracket it can also be the closing one.
-            self.steps.step();
-            self.skip_blank();
-            let start = self.at;
-            match self.peek() {
-                Some(b'[' | b'{') if open.len() == self.limits.max_depth => {
-                    return Err(self.problem(start, Problem::Depth(self.limits.max_depth)).into());
+            if !self.begin_value(&mut open, &mut keys, sink)?
+                && !self.end_value(&mut open, &mut keys, sink)?
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a scalar, an empty container, or the beginning of a container, which it adds to `open`. Returns
+    /// whether a value within that container is next.
+    #[inline]
+    fn begin_value<S: Sink>(
+        &mut self,
+        open: &mut Vec<Open>,
+        keys: &mut Keys<'a>,
+        sink: &mut S,
+    ) -> Result<bool, ReadError<S::Error>> {
+        self.steps.step();
+        self.skip_blank();
+        let start = self.at;
+        match self.peek() {
+            Some(b'[' | b'{') if open.len() == self.limits.max_depth => {
+                Err(self.problem(start, Problem::Depth(self.limits.max_depth)).into())
+            }
+            Some(b'[') => {
+                self.at += 1;
+                sink.begin_array().map_err(ReadError::Sink)?;
+                if self.eat_after_blank(b']') {
+                    sink.end_array().map_err(ReadError::Sink)?;
+                    return Ok(false);
                 }
-                Some(b'[') => {
-                    self.at += 1;
-                    sink.begin_array().map_err(ReadError::Sink)?;
-                    if !self.eat_after_blank(b']') {
-                        open.push(Open::Array);
-                        continue;
+                open.push(Open::Array);
+                Ok(true)
+            }
+            Some(b'{') => {
+                self.at += 1;
+                sink.begin_object().map_err(ReadError::Sink)?;
+                if self.eat_after_blank(b'}') {
+                    sink.end_object().map_err(ReadError::Sink)?;
+                    return Ok(false);
+                }
+                open.push(Open::Object);
+                keys.begin_object();
+                self.name(keys, sink)?;
+                Ok(true)
+            }
+            _ => {
+                self.scalar(sink)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Reads what follows a value: the ends of its containers, up to the comma before the next value. Returns
+    /// whether there is a next value.
+    #[inline]
+    fn end_value<S: Sink>(
+        &mut self,
+        open: &mut Vec<Open>,
+        keys: &mut Keys<'a>,
+        sink: &mut S,
+    ) -> Result<bool, ReadError<S::Error>> {
+        loop {
+            match open.last() {
+                None => return Ok(false),
+                Some(Open::Array) => {
+                    if self.eat_after_blank(b',') {
+                        return Ok(true);
                     }
+                    self.expect(b']', "',' or ']'")?;
                     sink.end_array().map_err(ReadError::Sink)?;
                 }
-                Some(b'{') => {
-                    self.at += 1;
-                    sink.begin_object().map_err(ReadError::Sink)?;
-                    if !self.eat_after_blank(b'}') {
-                        open.push(Open::Object);
-                        keys.begin_object();
-                        self.name(&mut keys, sink)?;
-                        continue;
+                Some(Open::Object) => {
+                    if self.eat_after_blank(b',') {
+                        self.name(keys, sink)?;
+                        return Ok(true);
                     }
+                    self.expect(b'}', "',' or '}'")?;
+                    keys.end_object();
                     sink.end_object().map_err(ReadError::Sink)?;
                 }
-                _ => self.scalar(sink)?,
             }
-            // After a value: the next one, or the end of containers.
-            loop {
-                match open.last() {
-                    None => return Ok(()),
-                    Some(Open::Array) => {
-                        if self.eat_after_blank(b',') {
-                            break;
-                        }
-                        self.expect(b']', "',' or ']'")?;
-                        sink.end_array().map_err(ReadError::Sink)?;
-                    }
-                    Some(Open::Object) => {
-                        if self.eat_after_blank(b',') {
-                            self.name(&mut keys, sink)?;
-                            break;
-                        }
-                        self.expect(b'}', "',' or '}'")?;
-                        keys.end_object();
-                        sink.end_object().map_err(ReadError::Sink)?;
-                    }
-                }
-                open.pop();
-            }
+            open.pop();
         }
     }
 
