@@ -1,4 +1,7 @@
-//! Hybrid documents (JSON with its geometry as compact text) and files of any format.
+//! Hybrid documents (JSON with its geometry as compact text) and files of any format. CAD IR "For File
+//! Storage".
+//!
+//! Invariant: the first bytes decide the format of a file; an error is that of this format's reader.
 
 use super::binary;
 use super::error::{DocumentError, Error, ParseError};
@@ -10,8 +13,7 @@ use super::model::ir::Document;
 use super::text::read::{BOM, Dialect, read_bytes, read_lines};
 use super::text::write::write_geometry;
 use crate::value::Value;
-use crate::walk::Sink;
-use crate::walk::{Shape, Source};
+use crate::walk::{Shape, Sink, Source};
 
 /// Reads a hybrid document.
 ///

@@ -219,6 +219,7 @@ fn replacement<'a>(old: &str, new: &'a str) -> Option<Plain<'a>> {
 
 /// The length of the common ASCII prefix.
 fn common_ascii(a: &[u8], b: &[u8]) -> usize {
+    // Arrays of a cache line are compared with vector instructions; the bytes of the rest, one by one.
     const STEP: usize = 64;
     let whole = a.chunks_exact(STEP).zip(b.chunks_exact(STEP));
     let steps = whole.take_while(|(a, b)| a == b && a.is_ascii()).count() * STEP;

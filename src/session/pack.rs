@@ -39,6 +39,7 @@ const FIRST_LEVEL: i32 = 19;
 /// The maximum size of a short request in bytes.
 const SHORT: usize = 64 << 10;
 
+// The first byte of a packed request: what it is compressed against.
 const KIND_RECENT: u8 = 1;
 const KIND_EDIT: u8 = 2;
 

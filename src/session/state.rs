@@ -18,6 +18,7 @@ use crate::gcf::keyed::KeyedSet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// The version of [`State`], increased whenever its fields or their meaning change.
 const VERSION: u32 = 4;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

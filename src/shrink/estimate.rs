@@ -381,7 +381,7 @@ fn end_of_white_space(bytes: &[u8], at: usize) -> usize {
     if end < bytes.len() && end > at + 1 { end - 1 } else { end }
 }
 
-/// White space of at most so many bytes is one token.
+/// White space of at most this many bytes is one token in both encodings.
 const SHORT: usize = 24;
 
 fn white_space_price(piece: &[u8], encoding: Encoding) -> u64 {

@@ -215,8 +215,10 @@ pub struct EscapedOrNonAscii;
 /// Everything but visible ASCII characters: spaces, control characters, bytes beyond ASCII.
 pub struct NotGraphic;
 
+/// The lowest bit of each byte of a word.
 const ONES: u64 = u64::MAX / 255;
 
+/// A letter in each byte of a word: what fills a word whose text is shorter.
 const LETTERS: u64 = ONES * b'a' as u64;
 
 /// The highest bit of each byte of a word.

@@ -1,4 +1,7 @@
-//! `shrink` and `expand`: the form of a text or value with the fewest tokens.
+//! `shrink` and `expand`: the form of a text or value with the fewest tokens, and the way back. `estimate_tokens`:
+//! the count that decides without a tokenizer. An extension of this package.
+//!
+//! Invariant: a text that comes back unchanged is the `str` object that was passed.
 
 use super::args::{
     self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole, wrong_type,

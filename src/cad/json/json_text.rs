@@ -1,4 +1,4 @@
-//! Writes documents as JSON text, and parses JSON text.
+//! Writes documents as canonical JSON text, and parses JSON text.
 
 use super::extra_values::emit_document;
 use crate::cad::error::DocumentError;

@@ -1,4 +1,7 @@
-//! Finds all errors of a text, not only the first.
+//! Finds all errors of a text, not only the first. CAD IR "Error Handling".
+//!
+//! Invariant: the first error is the one that `read` reports. An invalid line still defines a node, so that one
+//! error does not cause others.
 
 use super::arguments::is_name;
 use super::directive_table::Directive;

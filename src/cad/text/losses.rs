@@ -1,5 +1,5 @@
-//! Finds the content that dialect 0.1 cannot represent. Writing refuses the first such content with an
-//! error; [`losses`] lists all of it as codes.
+//! Finds the content that dialect 0.1, that of CAD IR, cannot represent. Writing refuses the first such content
+//! with an error; [`losses`] lists all of it as codes.
 
 use super::read::Dialect;
 use crate::cad::error::DocumentError;

@@ -1,4 +1,4 @@
-//! Reads compact text line by line.
+//! Reads compact text line by line. CAD IR "Format Specification" and "Error Handling".
 //!
 //! A [`Reader`] takes lines, and returns each node after its last line. It keeps everything but the
 //! nodes. `read_lines` collects them and `Stream` passes them on, so both report the same errors.

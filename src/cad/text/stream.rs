@@ -1,4 +1,4 @@
-//! Reads text of any size node by node, in little memory.
+//! Reads text of any size node by node, in little memory. CAD IR "Future Enhancements".
 
 use super::read::{BOM, Dialect, Reader};
 use crate::cad::error::ParseError;

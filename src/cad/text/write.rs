@@ -1,4 +1,4 @@
-//! Writes a document as compact text.
+//! Writes a document as compact text. CAD IR "Format Specification".
 //!
 //! Dialect 0.1 holds only the shape. Writing it fails if the shape would change, unless the caller
 //! allows that. Dialect 0.2 holds every document.

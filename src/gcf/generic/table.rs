@@ -65,6 +65,7 @@ struct Positions {
     maps: Vec<u32>,
 }
 
+/// The position of a column that a shape does not have. No shape has so many members.
 const MISSING: u32 = u32::MAX;
 
 impl Table {

@@ -26,6 +26,7 @@ pub type KeyId = u32;
 /// Identifies a shape in a [`Tree`]: the keys of an object in their order.
 pub type ShapeId = u32;
 
+/// No shape and no key. No tree has so many.
 const NONE: u32 = u32::MAX;
 
 /// A value. The children of an array or object are elsewhere in the tree.

@@ -10,6 +10,7 @@ use crate::text::decimal::{self, Decimal, EXACT, Exponent, integer};
 use crate::text::output::{Memory, Output};
 use crate::text::scan::HIGH;
 
+/// Below this value, the canonical text of a double has an exponent.
 const SMALLEST_PLAIN: f64 = 1e-6;
 /// From this value on, and below [`EXACT`], the shortest text of a double has no exponent.
 const ALWAYS_POSITIONAL: f64 = 1e-4;

@@ -13,7 +13,10 @@ use crate::wire::error::{Code, Error};
 use hashbrown::HashMap;
 use std::ops::Range;
 
-const SMALLEST_SYMBOL: u64 = 25;
+/// The fewest bytes of a symbol: an empty name and signature (a length each), the bytes of kind, provenance and
+/// distance, and five numbers of four bytes.
+const SMALLEST_SYMBOL: u64 = 2 + 3 + 5 * 4;
+/// The fewest bytes of an edge: two positions, and the bytes of type and status.
 const SMALLEST_EDGE: u64 = 4;
 
 /// Reads a payload.

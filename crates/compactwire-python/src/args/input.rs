@@ -23,9 +23,10 @@ pub(crate) enum Input<'py> {
     Copy(Vec<u8>),
 }
 
-/// The UTF-8 of a text that is longer than most names, made faster than by the interpreter, which would also keep
-/// it in the `str`. `None` if that is not possible.
+/// The UTF-8 of a long text, made faster than by the interpreter, which would also keep it in the `str`. `None` if
+/// that is not possible.
 fn converted(text: &Bound<'_, PyString>) -> Option<String> {
+    // Most names are no longer. A name is often converted again, so that it pays to keep its UTF-8.
     const SHORT: usize = 64;
     // SAFETY: the object is a `str` that outlives its characters.
     let units = unsafe { abi::units(text.as_ptr()) }.filter(|it| it.count() > SHORT)?;

@@ -27,6 +27,7 @@ fn field_length(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + length
 }
 
+/// The lowest bit of each byte of a word.
 const LOW: u64 = u64::from_le_bytes([1; 8]);
 
 /// The number of fields of a line, and the first `N` of them. Fields are separated by one or more spaces.
