@@ -56,6 +56,15 @@ def from_context_block(
     Payload
         Symbols in the order of the block, with all their fields.
 
+    Raises
+    ------
+    TypeError
+        The block or a symbol lacks an attribute, or `store` has no `edges_from`.
+    OptionError
+        `on_store_error` is neither "raise" nor "skip".
+    Exception
+        What `edges_from` raises, unless `on_store_error` is "skip".
+
     Source: wire codecs, "Bridge".
     """
     if on_store_error not in ("raise", "skip"):
