@@ -93,6 +93,13 @@ def test_text_for_a_target_names_what_it_loses(part: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("options", [[], ["--dialect", "0.2", "--unknown", "keep"]])
+def test_losses_without_a_target_are_an_error(part: Path, options: list[str]) -> None:
+    result = run("compact", part, "--lose", "segments", *options)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr.startswith(b"compactwire: error: --lose needs --target vcad")
+
+
 def test_bytes_and_hybrids(part: Path, tmp_path: Path) -> None:
     packed = tmp_path / "part.vcadb"
     assert run("pack", part, "-o", packed).returncode == 0

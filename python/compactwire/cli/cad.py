@@ -78,6 +78,19 @@ def add(commands: Commands) -> None:
     """Add the command."""
     about = "convert, check and measure vcad documents"
     group = add_group(commands, "cad", about, "compactwire cad compact part.vcad -o part.vcadc")
+    compact = _add_compact(group)
+    expand = _one(group, "expand", _expand, "write a document of any format as JSON", "part.vcadc")
+    pack = _one(group, "pack", _pack, "write a document as bytes", "part.vcad -o part.vcadb")
+    _one(group, "unpack", _expand, "write a binary document as JSON", "part.vcadb")
+    hybrid = _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
+    for parser in (compact, expand, pack, hybrid):
+        parser.add_argument("--repair", action="store_true", help="repair common errors in JSON")
+    _add_preview(group)
+    _many(group, "check", _check, "find all errors", "part.vcadc")
+    _many(group, "stats", _stats, "measure a document in each form", "part.vcad")
+
+
+def _add_compact(group: Commands) -> argparse.ArgumentParser:
     compact = _one(group, "compact", _compact, "write a document as compact text", "part.vcad")
     compact.add_argument(
         "--dialect", choices=["0.1", "0.2"], help="0.1 (the default): the shape; 0.2: everything"
@@ -105,12 +118,10 @@ def add(commands: Commands) -> None:
         default="error",
         help="keep: also write values outside the model (dialect 0.2)",
     )
-    expand = _one(group, "expand", _expand, "write a document of any format as JSON", "part.vcadc")
-    pack = _one(group, "pack", _pack, "write a document as bytes", "part.vcad -o part.vcadb")
-    _one(group, "unpack", _expand, "write a binary document as JSON", "part.vcadb")
-    hybrid = _one(group, "hybrid", _hybrid, "write JSON with compact text inside", "part.vcad")
-    for parser_ in (compact, expand, pack, hybrid):
-        parser_.add_argument("--repair", action="store_true", help="repair common errors in JSON")
+    return compact
+
+
+def _add_preview(group: Commands) -> None:
     preview = _one(
         group,
         "preview",
@@ -129,8 +140,6 @@ def add(commands: Commands) -> None:
         "--elevation", type=float, default=28.0, metavar="DEGREES",
         help="the camera above the xy plane (default: %(default)s)",
     )  # fmt: skip
-    _many(group, "check", _check, "find all errors", "part.vcadc")
-    _many(group, "stats", _stats, "measure a document in each form", "part.vcad")
 
 
 def _one(
@@ -218,6 +227,8 @@ def _document(data: bytes, *, repair: bool = False) -> Any:
 
 
 def _compact(args: argparse.Namespace) -> int:
+    if args.lose is not None and args.target is None:
+        raise ValueError("--lose needs --target vcad; without a target, --lossy allows all losses")
     data = _read(args.file, args.max_input)
     if args.unknown == "keep":
         return _keep(args, data)

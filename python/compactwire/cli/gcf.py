@@ -24,6 +24,12 @@ def add(commands: Commands) -> None:
     """Add the command."""
     about = "convert between JSON and GCF, and measure the savings"
     group = add_group(commands, "gcf", about, "compactwire gcf encode orders.json -o orders.gcf")
+    _add_encode(group)
+    _add_decode(group)
+    stats.add(group, "compactwire gcf stats orders.json")
+
+
+def _add_encode(group: Commands) -> None:
     about = "convert JSON to GCF"
     example = "compactwire gcf encode orders.json -o orders.gcf"
     encode = add_command(group, "encode", each_file(_encode, ".gcf"), about, example)
@@ -55,6 +61,9 @@ def add(commands: Commands) -> None:
         "(read it with `gcf decode --extensions`)",
     )
     add_output(encode)
+
+
+def _add_decode(group: Commands) -> None:
     about = "convert GCF to JSON without white space"
     decode = add_command(
         group, "decode", each_file(_decode, ".json"), about, "compactwire gcf decode orders.gcf"
@@ -75,7 +84,6 @@ def add(commands: Commands) -> None:
         "constants of many rows (default: %(default)s)",
     )
     add_output(decode)
-    stats.add(group, "compactwire gcf stats orders.json")
 
 
 def _encode(args: argparse.Namespace) -> int:
