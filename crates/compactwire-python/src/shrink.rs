@@ -28,6 +28,8 @@ use pyo3::types::PyString;
 /// The result of `shrink`: the text to send to a language model, and the tokens that it saves.
 ///
 /// Immutable.
+///
+/// Source: an extension of this package.
 #[pyclass(frozen, extends = Record, get_all, module = "compactwire")]
 pub(super) struct Shrunk {
     /// The text to send.

@@ -1072,6 +1072,8 @@ class Shrunk(_Record):
     """The result of `shrink`: the text to send to a language model, and the tokens that it saves.
 
     Immutable.
+
+    Source: an extension of this package.
     """
 
     def __new__(

@@ -54,6 +54,8 @@ class CompactIterator:
 
     As with a generator, calling `next` while another thread, or the source itself, is in `next`
     raises `ValueError`.
+
+    Source: CAD IR "Future Enhancements".
     """
 
     def __iter__(self) -> CompactIterator: ...

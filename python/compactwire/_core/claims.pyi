@@ -41,7 +41,10 @@ class _SlicedItem(_Item):
 
 @final
 class Check(_Record):
-    """One check of a report."""
+    """One check of a report.
+
+    Source: Compression Claims section 5.
+    """
 
     def __new__(cls, id: str, status: str, text: str) -> Check: ...
     @property
@@ -59,7 +62,10 @@ class Check(_Record):
 
 @final
 class Problem(_Record):
-    """The reason why a claim was rejected."""
+    """The reason why a claim was rejected.
+
+    Source: Compression Claims section 6.
+    """
 
     def __new__(
         cls, code: str, message: str, phase: str, path: str | None, check: str

@@ -26,6 +26,8 @@ const CHUNK: usize = 1 << 16;
 ///
 /// As with a generator, calling `next` while another thread, or the source itself, is in `next`
 /// raises `ValueError`.
+///
+/// Source: CAD IR "Future Enhancements".
 #[pyclass(frozen, module = "compactwire.cad")]
 pub(super) struct CompactIterator {
     source: Source,

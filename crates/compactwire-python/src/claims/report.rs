@@ -203,6 +203,8 @@ impl ClaimReport {
 }
 
 /// One check of a report.
+///
+/// Source: Compression Claims section 5.
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Check {
@@ -256,6 +258,8 @@ impl Check {
 }
 
 /// The reason why a claim was rejected.
+///
+/// Source: Compression Claims section 6.
 #[pyclass(frozen, extends = Record, eq, hash, module = "compactwire.claims")]
 #[derive(PartialEq, Hash)]
 pub(super) struct Problem {
