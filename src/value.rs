@@ -79,6 +79,7 @@ impl<'a> Value<'a> {
 
     /// An upper bound on the size of the value as compact JSON without escapes, in bytes.
     pub fn text_size(&self) -> usize {
+        // The longest double has 24 bytes; a comma follows. Words and brackets are shorter.
         const NUMBER: usize = 25;
         NUMBER
             + match self {
@@ -238,6 +239,7 @@ impl<'v, 'a> Walk for ValueWalk<'v, 'a> {
 
     fn has_distinct_keys(&self, object: &Self::Object) -> bool {
         let members = object.as_slice();
+        // Comparing so few with each other is faster than hashing them.
         if members.len() <= 8 {
             let is_new = |i: usize| members[..i].iter().all(|(key, _)| *key != members[i].0);
             return (1..members.len()).all(is_new);
