@@ -1,11 +1,15 @@
 r"""CAD IR: vcad documents as JSON, compact text and bytes.
 
+Lengths are in mm and angles in degrees, except `twist_angle`, which is in radians.
+
 >>> from compactwire import cad
->>> document = cad.from_compact("C 50 30 5\\nY 5 10\\nT 1 25 15 0\\nD 0 2")
+>>> document = cad.from_compact("C 50 30 5\nY 5 10\nT 1 25 15 0\nD 0 2")
 >>> document["nodes"]["3"]["op"]
 {'type': 'Difference', 'left': 0, 'right': 2}
 >>> cad.to_compact(document)
-'C 50 30 5\\nY 5 10\\nT 1 25 15 0\\nD 0 2'
+'C 50 30 5\nY 5 10\nT 1 25 15 0\nD 0 2'
+
+Source: CAD IR. Dialect 0.2 is that of the public program vcad; `docs/cad.md` lists the differences.
 """
 
 from __future__ import annotations

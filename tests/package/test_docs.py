@@ -166,10 +166,14 @@ def test_two_processes_exchange_messages_as_the_page_shows(tmp_path: Path) -> No
         assert (result.stderr, result.stdout) == ("", found[2])
 
 
-def test_the_package_docstring_gives_the_output_shown() -> None:
-    result = doctest.testmod(compactwire)
-    assert result.attempted >= 3
-    assert result.failed == 0
+# `tests/analysis` and `tests/cli` run the examples of the analysis and of the conformance.
+@pytest.mark.parametrize(
+    ("name", "examples"),
+    [("", 4), ("._core", 3), (".cad", 4), ("._chat", 4), (".savings", 5), (".http._asgi", 2)],
+)
+def test_the_examples_of_docstrings_give_the_output_shown(name: str, examples: int) -> None:
+    result = doctest.testmod(importlib.import_module(f"compactwire{name}"))
+    assert (result.attempted, result.failed) == (examples, 0)
 
 
 @pytest.mark.parametrize(
