@@ -155,7 +155,7 @@ impl Shrunk {
 ///     The forms to choose from: JSON without white space, and GCF.
 /// tokenizer : str or callable
 ///     Counts tokens. "estimate" needs no tokenizer; "o200k_base" or another encoding of bpe-openai
-///     needs the extra `analysis`; a function takes a str and returns an int.
+///     needs the extra `tokens`; a function takes a str and returns an int.
 /// extensions : bool
 ///     Whether GCF may have list columns and matrices, two extensions that only this package reads.
 ///     Without them the text is read by every reader of GCF that knows constant columns and groups.
@@ -185,7 +185,7 @@ impl Shrunk {
 /// OptionError
 ///     An option has a value that is not allowed, or no tokenizer has this name.
 /// ImportError
-///     A tokenizer has a name, and the extra `analysis` is not installed.
+///     A tokenizer has a name, and the extra `tokens` is not installed.
 /// EncodeError, TypeError
 ///     The function `tokenizer` returns a number below 0 or above 2^63 - 1, or no int. Its own
 ///     exceptions pass through.
