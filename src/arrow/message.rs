@@ -11,7 +11,6 @@ use crate::compact::{
     self, Choice, Compression, DecodeError, DecodeOptions, Decoded, EncodeOptions, Format, Layout,
     Opened, Protocol, Wire,
 };
-use crate::text;
 
 /// A column of the result of [`decode`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +146,7 @@ pub fn decode(
             Ok(opened) => opened.read(),
             Err(error) => Err(error.clone()),
         };
-        let decoded = match (decoded, fallback.then(|| as_text(wire)).flatten()) {
+        let decoded = match (decoded, fallback.then(|| wire.as_text()).flatten()) {
             (Ok(decoded), _) => decoded,
             (Err(_), Some(text)) => compact::raw(text),
             (Err(error), None) => return Err(error.into()),
@@ -157,13 +156,6 @@ pub fn decode(
         }
         Ok(())
     })
-}
-
-fn as_text(wire: Wire<'_>) -> Option<&str> {
-    match wire {
-        Wire::Text(text) => Some(text),
-        Wire::Bytes(bytes) => text::from_utf8(bytes).ok(),
-    }
 }
 
 /// Detects the format of each row by its first characters.

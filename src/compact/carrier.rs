@@ -10,6 +10,7 @@
 use super::format::Transport;
 use crate::base85;
 use crate::compression::{self, Stream};
+use crate::text;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
@@ -22,12 +23,20 @@ pub enum Wire<'a> {
     Bytes(&'a [u8]),
 }
 
-impl Wire<'_> {
+impl<'a> Wire<'a> {
     /// The length in bytes.
     pub fn size(self) -> usize {
         match self {
             Self::Text(text) => text.len(),
             Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    /// The message as text. `None` for bytes that are not UTF-8.
+    pub fn as_text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Bytes(bytes) => text::from_utf8(bytes).ok(),
         }
     }
 }

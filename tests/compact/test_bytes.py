@@ -126,6 +126,14 @@ def test_fallback_gives_the_text_of_bytes_that_are_no_message() -> None:
         cw.decode(b"")
 
 
+def test_fallback_keeps_the_error_of_bytes_that_are_no_text() -> None:
+    data = cw.encode_bytes(RESPONSE, format="zstd")
+    with pytest.raises(cw.DecompressionFailed):
+        cw.decode(data[:-1], fallback=True)
+    with pytest.raises(cw.OutputTooLarge):
+        cw.decode(data, fallback=True, max_size=10)
+
+
 @pytest.mark.parametrize("format", ["binary", "zlib", "zstd", "dictionary"])
 def test_truncated_bytes_are_an_error(format: Any) -> None:
     for data in (

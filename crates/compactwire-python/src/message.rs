@@ -197,7 +197,7 @@ pub(super) fn open<'w, 'py>(
 ///     Dictionaries to try before the built-in one.
 /// fallback : bool
 ///     Whether a message that cannot be decoded is returned as the result itself, with format
-///     "raw". Bytes that are not UTF-8 still raise `InvalidFormat`.
+///     "raw". Bytes that are not UTF-8 still raise the error.
 ///
 /// Returns
 /// -------
@@ -242,10 +242,11 @@ pub(super) fn decode<'py>(
         Ok(opened) => detached(py, bytes, || opened.read())?,
         Err(error) => Err(error.clone()),
     };
-    match decoded {
-        Err(_) if fallback => Ok(Response::from_core(py, &compact::raw(data.text(py)?))?),
-        decoded => Ok(Response::from_core(py, &decoded?)?),
-    }
+    let decoded = match (decoded, fallback.then(|| wire.as_text()).flatten()) {
+        (Err(_), Some(text)) => compact::raw(text),
+        (decoded, _) => decoded?,
+    };
+    Ok(Response::from_core(py, &decoded)?)
 }
 
 /// Detect the format of a message by its first characters, without decoding it.

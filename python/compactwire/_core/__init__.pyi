@@ -232,7 +232,7 @@ def decode(
         Dictionaries to try before the built-in one.
     fallback : bool
         Whether a message that cannot be decoded is returned as the result itself, with format
-        "raw". Bytes that are not UTF-8 still raise `InvalidFormat`.
+        "raw". Bytes that are not UTF-8 still raise the error.
 
     Returns
     -------
