@@ -406,6 +406,15 @@ def test_load_of_a_text_names_loads() -> None:
         gcf.load(text.encode())  # type: ignore[arg-type]
 
 
+def test_load_of_a_file_that_returns_no_text_names_read() -> None:
+    class File:
+        def read(self) -> int:
+            return 5
+
+    with pytest.raises(TypeError, match=r"file\.read\(\) must be str, bytes, .*, not int"):
+        gcf.load(File())  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("wrong", [None, 1, ["GCF"]])
 def test_loads_wrong_type_raises_type_error(wrong: object) -> None:
     with pytest.raises(TypeError, match="text must be str, bytes, bytearray or memoryview"):

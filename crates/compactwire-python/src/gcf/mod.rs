@@ -531,7 +531,8 @@ pub(super) fn load<'py>(
     let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
     let parses =
         |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok());
-    loads(&read_file(file, "loads", parses)?, extensions, max_depth, max_expansion)
+    let content = Input::new(&read_file(file, "loads", parses)?, "file.read()")?;
+    decode(file.py(), content.gcf_text()?, options)
 }
 
 /// Convert JSON text to GCF text, without creating Python objects.
