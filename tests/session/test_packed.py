@@ -35,6 +35,16 @@ def test_packed_texts_of_other_libraries_are_read() -> None:
     assert cw.Session().decode_request(text.encode()) == cw.Request(SEARCH, context="é")
 
 
+@pytest.mark.parametrize("pack", [True, "bytes"])
+def test_a_packed_request_in_a_list_says_to_pass_it_alone(pack: Any) -> None:
+    ours, theirs = pair()
+    for context in ("one ", "one two "):
+        packed = ours.encode_request(context=context * 30, pack=pack)
+        with pytest.raises(cw.InvalidFormat, match=r"frame 0: .* pass it alone, not in a list"):
+            theirs.decode_request([packed])
+        assert theirs.decode_request(packed).context == context * 30
+
+
 @pytest.mark.parametrize(
     ("message", "error"),
     [

@@ -4,7 +4,7 @@
 //! the core's session; no Python code runs while it is held.
 
 use super::args::{self, Input, class_name, each, natural, sizes, utf8};
-use super::errors::{Error, Result, invalid_option};
+use super::errors::{Error, Result, invalid_format, invalid_option};
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
 use super::graph::types::{Payload, content, show_warnings};
@@ -236,7 +236,11 @@ impl Session {
         } else {
             for (at, frame) in each(frames, "frames", "str or bytes")?.enumerate() {
                 data.try_reserve(1)?;
-                data.push(Input::new(&frame?, format_args!("frames[{at}]"))?);
+                let frame = Input::new(&frame?, format_args!("frames[{at}]"))?;
+                if is_packed(frame.wire(py)?) {
+                    return Err(packed_frame(py, at).into());
+                }
+                data.push(frame);
             }
         }
         ensure_memory(FRAME_SIZE * data.len())?;
@@ -664,6 +668,14 @@ fn pack(value: &Bound<'_, PyAny>) -> PyResult<Pack> {
             Err(PyTypeError::new_err(format!("pack must be a bool or 'bytes', not {found}")))
         }
     }
+}
+
+/// The error for a packed request in a list of frames, as JSON or a queue may have wrapped it.
+fn packed_frame(py: Python<'_>, at: usize) -> PyErr {
+    let message = format!(
+        "frame {at}: expected a frame, found a packed request: pass it alone, not in a list"
+    );
+    invalid_format(py, &message)
 }
 
 /// The largest number of bytes of memory that a call takes per byte of the session and of its input. They
