@@ -8,6 +8,8 @@ from .errors import InvalidFormat, UnsupportedValue
 
 __all__ = ["as_json"]
 
+# As for `expand`.
+_MAX_DEPTH = 256
 # As for `gcf.to_json`.
 _MAX_EXPANSION = 1 << 28
 # Bytes of UTF-8 that a character needs at most.
@@ -25,9 +27,10 @@ def as_json(text: str, *, max_expansion: int = _MAX_EXPANSION) -> str:
         The text is neither, or not valid; the message says where.
     """
     if text.lstrip().startswith("GCF "):
-        return gcf.to_json(text, extensions=True, max_expansion=max_expansion)
+        return gcf.to_json(text, extensions=True, max_depth=_MAX_DEPTH, max_expansion=max_expansion)
+    size = _LONGEST * len(text)
     # By characters: white space that takes no token goes, too.
-    shrunk = shrink(text, formats=("json",), tokenizer=len, max_size=_LONGEST * len(text))
+    shrunk = shrink(text, formats=("json",), tokenizer=len, max_size=size, max_depth=_MAX_DEPTH)
     if shrunk.reason not in ("", "no-gain"):
         _check_scalar(text)
     return shrunk.text.strip(" \t\r\n")
@@ -36,7 +39,7 @@ def as_json(text: str, *, max_expansion: int = _MAX_EXPANSION) -> str:
 def _check_scalar(text: str) -> None:
     """Raise the error of a text that is not a number, a string or a word in JSON."""
     try:
-        gcf.from_json(text)
+        gcf.from_json(text, max_depth=_MAX_DEPTH)
     except UnsupportedValue:
         pass  # An integer beyond the 64 bits of GCF, which JSON has.
     except gcf.GcfError as error:

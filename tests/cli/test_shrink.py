@@ -6,10 +6,12 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import compactwire as cw
+from compactwire import gcf
 from compactwire.cli import main
 
 Captured = pytest.CaptureFixture[str]
@@ -105,6 +107,16 @@ def test_numbers_and_strings_keep_their_spelling(run: Runner) -> None:
 def test_an_integer_beyond_64_bits_is_json(number: str, run: Runner) -> None:
     assert run("expand", number) == number + "\n"
     assert run("expand", f"[{number}]") == f"[{number}]\n"
+
+
+def test_what_expand_reads_the_command_reads(run: Runner) -> None:
+    value: Any = 1
+    for _ in range(256):
+        value = {"a": value}
+    text = json.dumps(value, separators=(",", ":"))
+    for written in (text, gcf.dumps(value, max_depth=256)):
+        assert cw.expand(written) == value
+        assert run("expand", written) == text + "\n"
 
 
 def test_rows_of_lines_and_cells_become_gcf(run: Runner) -> None:
