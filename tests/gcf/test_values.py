@@ -495,6 +495,23 @@ def table_of_attachments(count: int) -> str:
 
 
 @pytest.mark.slow
+def test_a_count_beyond_64_bits_is_not_named_as_a_smaller_one() -> None:
+    head = f"GCF profile=generic\n## rows [{10**20}]"
+    delta = "GCF profile=generic delta=true base_root=sha256:a new_root=sha256:b key=id\n## added"
+    graph = f"GCF profile=graph tool=t\n## targets [{10**20}]\n@0 fn a 0.50 x\n"
+    texts: list[tuple[Callable[[str], object], str]] = [
+        (gcf.loads, head + "{a}\n1\n"),
+        (gcf.to_json, head + ": 1\n"),
+        (lambda text: list(gcf.iter_rows(io.StringIO(text))), head + "{a}\n1\n"),
+        (gcf.read_keyed_delta, f"{delta} [{10**20}]{{@id}}\n1\n"),
+        (gcf.decode, graph),
+    ]
+    for read, text in texts:
+        with pytest.raises(cw.GcfError, match=r" 2\^64 - 1 or more ") as caught:
+            read(text)
+        assert caught.value.code == "count_mismatch"
+
+
 def test_many_names_take_linear_time() -> None:
     assert gcf.loads(table_of_attachments(9)) == [{f"a{i}": [] for i in range(9)}]
     assert_linear(gcf.loads, table_of_attachments, 3000)

@@ -7,7 +7,7 @@ use super::columns::TableColumns;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
 use crate::gcf::limits::{FREE_EXPANSION, Limits};
-use crate::gcf::syntax::declaration::{Count, read_count};
+use crate::gcf::syntax::declaration::{Count, Declared, read_count};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::name_index::NameIndex;
@@ -718,7 +718,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 /// The error message for a wrong count.
 #[cold]
 pub(crate) fn count_mismatch_message(declared: u64, found: u64) -> String {
-    format!("expected {declared} items, found {found}")
+    format!("expected {} items, found {found}", Declared(declared))
 }
 
 fn has_several_cells(text: &str) -> bool {

@@ -4,7 +4,7 @@ use super::delta::DeltaParts;
 use super::{Delta, KeyedSet, Row, Scalar};
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Error, Fault, Read, fault};
-use crate::gcf::syntax::declaration::{Count, Field, read_count, read_fields};
+use crate::gcf::syntax::declaration::{Count, Declared, Field, read_count, read_fields};
 use crate::gcf::syntax::header::{self, Header, Profile};
 use crate::gcf::syntax::line::{Line, Lines};
 use crate::gcf::syntax::row_id::{is_index, split_row_id};
@@ -333,7 +333,7 @@ fn read_rows(lines: &mut Lines<'_>, count: Count, width: usize) -> Read<Vec<Row>
     }
     match count.value {
         Some(declared) if declared != rows.len() as u64 => {
-            let message = format!("expected {declared} rows, found {}", rows.len());
+            let message = format!("expected {} rows, found {}", Declared(declared), rows.len());
             fault(Code::CountMismatch, count.at, message)
         }
         _ => Ok(rows),

@@ -9,6 +9,7 @@ use crate::gcf::error::{Code, Read, fault};
 use crate::interrupt::Steps;
 use memchr::memchr2;
 use std::borrow::Cow;
+use std::fmt;
 
 /// A declared count.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +20,19 @@ pub(crate) struct Count {
     pub keyed: bool,
     /// The offset of the opening bracket.
     pub at: usize,
+}
+
+/// How an error names a declared count.
+pub(crate) struct Declared(pub(crate) u64);
+
+impl fmt::Display for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            // Also stands for a count beyond 64 bits.
+            u64::MAX => f.write_str("2^64 - 1 or more"),
+            count => count.fmt(f),
+        }
+    }
 }
 
 /// Reads the count whose opening bracket is at `at`; returns it and the offset after `]`.

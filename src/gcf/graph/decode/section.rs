@@ -4,7 +4,7 @@ use super::Reader;
 use super::fields::is_digits;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
-use crate::gcf::syntax::declaration::read_count;
+use crate::gcf::syntax::declaration::{Declared, read_count};
 use crate::gcf::syntax::line::Line;
 
 /// The kind of the section, which determines how its lines are parsed.
@@ -98,6 +98,7 @@ impl<'t> Reader<'t, '_> {
         let (expected, found) = (self.expected_count.take(), std::mem::take(&mut self.item_count));
         match expected {
             Some((expected, at)) if expected != found => {
+                let expected = Declared(expected);
                 let message = format!("the section declares {expected} items, but has {found}");
                 fault(Code::CountMismatch, at, message)
             }
