@@ -106,6 +106,21 @@ def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
     assert max(one.num_rows for one in analysis.batches(path)) == 2
 
 
+@pytest.mark.parametrize("column", [None, "text"])
+def test_rows_that_share_a_long_text_are_not_all_in_memory(column: str | None) -> None:
+    indices = pa.array([0] * 400, pa.int32())
+    known = pa.DictionaryArray.from_arrays(indices, pa.array(["x" * (1 << 20)]))
+    tracemalloc.start()
+    try:
+        batches = analysis.batches(pa.table({"text": known}), column=column)
+        rows = sum(batch.num_rows for batch in batches)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows == 400
+    assert peak < 50 << 20
+
+
 def test_a_member_of_each_line_is_the_text(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     lines = ['{"t":"x"}', "{}", '{"t":null}', '{"t":5}', "[1]", "{", '{"t":"\\ud800"}']

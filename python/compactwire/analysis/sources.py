@@ -397,18 +397,17 @@ def _of_array(
     reading: Reading,
 ) -> Iterator[Rows]:
     if not is_text(part.type):
-        yield from _bounded(Rows(reading.kind_or("json"), *_values(part)))
+        yield from _bounded(_values(part), reading.kind_or("json"))
         return
-    texts: list[str | None] = []
-    for place, value in enumerate(part.to_pylist()):
-        text, error = _decoded(value) if isinstance(value, bytes) else (value, None)
-        texts.append(text)
-        errors[place] = error or errors[place]
-    yield from _bounded(Rows(reading.kind_or(own or "text"), texts, errors))
+    # Not a list of all of them: many rows can share one long text.
+    values = (scalar.as_py() for scalar in part)
+    read = (_decoded(one) if isinstance(one, bytes) else (one, None) for one in values)
+    rows = ((text, error or before) for (text, error), before in zip(read, errors, strict=True))
+    yield from _bounded(rows, reading.kind_or(own or "text"))
 
 
-def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
-    """Return rows as JSON, and the errors of those that JSON cannot represent."""
+def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
+    """Read rows as JSON, and the errors of those that JSON cannot represent."""
     # Without the copies, a slice would have the elements of all lists and the values of whole
     # dictionaries, which are checked each time.
     part = _with_own_dictionary(need("pyarrow", "pyarrow").concat_arrays([part]))
@@ -418,11 +417,13 @@ def _values(part: pa.Array) -> tuple[list[str | None], list[str | None]]:
         texts = [compact(one) if has else None for one, has in zip(values, valid, strict=True)]
     except (CompactWireError, ValueError, RecursionError) as error:
         if len(part) == 1:
-            return [None], [type(error).__name__]
+            yield None, type(error).__name__
+            return
     else:
-        return texts, [None] * len(texts)
-    one_by_one = [_values(part.slice(place, 1)) for place in range(len(part))]
-    return [texts[0] for texts, _ in one_by_one], [errors[0] for _, errors in one_by_one]
+        yield from ((text, None) for text in texts)
+        return
+    for place in range(len(part)):
+        yield from _values(part.slice(place, 1))
 
 
 def _with_own_dictionary(part: pa.Array) -> pa.Array:
@@ -449,16 +450,23 @@ def _with_own_dictionary(part: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=fields, mask=part.is_null())
 
 
-def _bounded(rows: Rows) -> Iterator[Rows]:
-    """Cut rows where they pass the size of a batch."""
-    start = size = 0
-    for place, text in enumerate(rows.texts):
-        size += len(text or "")
-        if size > _BATCH_BYTES and place > start:
-            yield Rows(rows.kind, rows.texts[start:place], rows.errors[start:place])
-            start, size = place, len(text or "")
-    if start < len(rows.texts):
-        yield Rows(rows.kind, rows.texts[start:], rows.errors[start:])
+def _bounded(
+    rows: Iterable[tuple[str | None, str | None]], kind: Literal["text", "json"]
+) -> Iterator[Rows]:
+    """Gather texts and errors, cut where they pass the size of a batch."""
+    texts: list[str | None] = []
+    errors: list[str | None] = []
+    size = 0
+    for text, error in rows:
+        length = len(text or "")
+        if size + length > _BATCH_BYTES and texts:
+            yield Rows(kind, texts, errors)
+            texts, errors, size = [], [], 0
+        texts.append(text)
+        errors.append(error)
+        size += length
+    if texts:
+        yield Rows(kind, texts, errors)
 
 
 # Files --------------------------------------------------------------------------------------------
