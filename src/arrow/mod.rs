@@ -26,6 +26,7 @@ mod loads;
 mod message;
 mod response;
 mod rows;
+mod shared;
 mod table;
 mod text;
 mod texts;

@@ -8,6 +8,7 @@ use super::error::Error;
 use super::integers::Integers;
 use super::message::Field;
 use super::rows::{Chunk, RowOptions, Stop, map_within};
+use super::shared::Shared;
 use super::texts::{Text, Texts};
 use crate::compact::{self, EncodeError, EncodeOptions, Response, Status};
 use crate::excerpt::excerpt;
@@ -102,10 +103,10 @@ impl Chunk for Responses {
         }
     }
 
-    fn stored(&self) -> usize {
+    fn stored(&self, shared: &mut Shared) -> usize {
         match self {
-            Self::Results(texts) => texts.stored(),
-            Self::Structs(structs) => structs.texts().map(Texts::stored).sum(),
+            Self::Results(texts) => texts.stored(shared),
+            Self::Structs(structs) => structs.texts().map(|texts| texts.stored(shared)).sum(),
         }
     }
 }

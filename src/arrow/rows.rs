@@ -11,6 +11,7 @@
 use super::cells::{Cells, Kind, Shape};
 use super::column::Column;
 use super::error::{Error, Failure, OnError};
+use super::shared::Shared;
 use crate::interrupt::{Steps, poll};
 use crate::memory;
 use crate::threads;
@@ -64,10 +65,10 @@ pub struct RowOptions {
 pub(super) trait Chunk: Sync + Sized {
     fn new(chunk: &ArrayRef) -> Result<Self, Error>;
     fn rows(&self) -> usize;
-    /// The bytes of all rows, or an estimate.
+    /// The bytes of all rows.
     fn bytes(&self) -> usize;
-    /// The bytes of all rows in memory, where rows may share a text.
-    fn stored(&self) -> usize {
+    /// The bytes of all rows in memory that were not counted before, where rows and chunks may share a text.
+    fn stored(&self, _shared: &mut Shared) -> usize {
         self.bytes()
     }
 }
@@ -113,7 +114,10 @@ pub(super) fn map_within<C: Chunk>(
     shape: Shape,
     apply: impl Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
 ) -> Result<Column, Error> {
-    let bound = Bound { max: max_expansion, expansion: AtomicUsize::new(0) };
+    // Without a chunk, the type is checked all the same.
+    C::new(&new_empty_array(column.data_type()))?;
+    let texts = if max_expansion < usize::MAX { texts::<C>(column)? } else { (1, 1) };
+    let bound = Bound { max: max_expansion, texts, expansion: AtomicUsize::new(0) };
     let shape = with_errors(shape, options.errors);
     let job = Job { shape, errors: options.errors, bound, apply };
     let most = match options.threads {
@@ -123,8 +127,6 @@ pub(super) fn map_within<C: Chunk>(
     let (mut chunks, mut failed, mut before) = (Vec::new(), 0, 0);
     chunks.try_reserve(column.chunks().len())?;
     memory::ensure(column.chunks().len().saturating_mul(CHUNK_SIZE))?;
-    // Without a chunk, the type is checked all the same.
-    C::new(&new_empty_array(column.data_type()))?;
     for chunk in column.chunks() {
         let chunk = C::new(chunk)?;
         let rows = job.chunk(&chunk, before, most.min(threads::MAX_THREADS))?;
@@ -148,22 +150,15 @@ fn with_errors(shape: Shape, errors: OnError) -> Shape {
     Shape::Struct(fields)
 }
 
-/// A chunk of a column.
-struct Part<'c, C> {
-    chunk: &'c C,
-    /// The rows of earlier chunks.
-    before: usize,
-    /// The bytes of its texts in memory, and in all rows.
-    texts: (usize, usize),
-}
-
-/// The part of a row's bytes that is not shared with other rows, on average.
-fn scaled(bytes: usize, (stored, all): (usize, usize)) -> usize {
-    if stored == all {
-        return bytes;
+/// The bytes of a column's texts in memory, and in all rows, which may share them.
+fn texts<C: Chunk>(column: &Column) -> Result<(usize, usize), Error> {
+    let (mut shared, mut stored, mut all) = (Shared::default(), 0_usize, 0_usize);
+    for chunk in column.chunks() {
+        let chunk = C::new(chunk)?;
+        stored = stored.saturating_add(chunk.stored(&mut shared));
+        all = all.saturating_add(chunk.bytes());
     }
-    let part = bytes as u128 * stored as u128 / all as u128;
-    usize::try_from(part).unwrap_or(usize::MAX)
+    Ok((stored.min(all), all.max(1)))
 }
 
 struct Job<F> {
@@ -176,17 +171,29 @@ struct Job<F> {
 /// Limits how much larger than its rows the result of a call becomes, on all threads.
 struct Bound {
     max: usize,
+    /// See [`texts`].
+    texts: (usize, usize),
     /// The bytes of the results so far that their rows do not allow.
     expansion: AtomicUsize,
 }
 
 impl Bound {
-    /// Adds a row that has `stored` bytes and of which `made` bytes are kept. Returns whether the limit is kept.
-    fn add(&self, stored: usize, made: usize) -> bool {
-        let free = stored.saturating_mul(FREE.0).saturating_add(FREE.1);
+    /// Adds a row of which `read` bytes were read and `made` bytes are kept. Returns whether the limit is kept.
+    fn add(&self, read: usize, made: usize) -> bool {
+        let free = self.stored(read).saturating_mul(FREE.0).saturating_add(FREE.1);
         let more = made.saturating_sub(free);
         // Only few rows change the number, for which the threads would wait for each other.
         more == 0 || self.expansion.fetch_add(more, Ordering::Relaxed) + more <= self.max
+    }
+
+    /// The part of a row's bytes that is not shared with other rows, on average.
+    fn stored(&self, bytes: usize) -> usize {
+        let (stored, all) = self.texts;
+        if stored == all {
+            return bytes;
+        }
+        let part = bytes as u128 * stored as u128 / all as u128;
+        usize::try_from(part).unwrap_or(usize::MAX)
     }
 
     fn get(&self) -> usize {
@@ -262,10 +269,9 @@ impl<F> Job<F> {
     {
         let (all, bytes) = (chunk.rows(), chunk.bytes());
         let size = (PIECE / (bytes / all.max(1)).max(1)).clamp(1, MAX_ROWS);
-        let part = Part { chunk, before, texts: (chunk.stored().min(bytes), bytes.max(1)) };
         let piece = |range: &Range<usize>| {
             let mut rows = Rows::new(&self.shape, range.len())?;
-            self.apply(&part, range.clone(), &mut rows).map(|()| rows)
+            self.apply(chunk, before, range.clone(), &mut rows).map(|()| rows)
         };
         if all <= size {
             return piece(&(0..all));
@@ -273,7 +279,7 @@ impl<F> Job<F> {
         let sample = size.div_ceil(SAMPLE);
         let mut rows = piece(&(0..sample))?.grow(all)?;
         if threads < 2 {
-            return self.apply(&part, sample..all, &mut rows).map(|()| rows);
+            return self.apply(chunk, before, sample..all, &mut rows).map(|()| rows);
         }
         let pieces = (sample..all).step_by(size).map(|start| start..(start + size).min(all));
         for turn in pieces.collect::<Vec<_>>().chunks(threads * PIECES) {
@@ -295,7 +301,8 @@ impl<F> Job<F> {
 
     fn apply<C: Chunk>(
         &self,
-        &Part { chunk, before, texts }: &Part<'_, C>,
+        chunk: &C,
+        before: usize,
         range: Range<usize>,
         rows: &mut Rows,
     ) -> Result<(), Error>
@@ -312,7 +319,7 @@ impl<F> Job<F> {
                 steps.step();
             } else {
                 let (work, kept) = (cells.take_work(), cells.bytes() - kept);
-                if !self.bound.add(scaled(work.read, texts), kept) {
+                if !self.bound.add(work.read, kept) {
                     return Err(Error::Expansion { row: before + row, limit: self.bound.max });
                 }
                 let bytes = work.read.saturating_add(work.made).saturating_add(kept);

@@ -4,11 +4,15 @@ use super::cells::Cells;
 use super::error::Error;
 use super::keys::Keys;
 use super::rows::{Chunk, Stop};
+use super::shared::Shared;
+use crate::interrupt::polled;
 use arrow_array::cast::AsArray;
+use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, LargeStringArray, StringArray,
-    StringViewArray,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, GenericByteArray, GenericByteViewArray,
+    LargeBinaryArray, LargeStringArray, StringArray, StringViewArray,
 };
+use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_schema::DataType;
 
 /// What the error for a column of another type says is expected.
@@ -89,46 +93,60 @@ impl Chunk for Texts {
         }
     }
 
-    // The bytes of a dictionary-encoded column are an estimate: all its texts count as equally long.
     fn bytes(&self) -> usize {
-        /// The bytes between the first and the last offset, which are not negative.
-        macro_rules! bytes {
-            ($array:expr) => {{
-                let offsets = $array.value_offsets();
-                let size = offsets.last().copied().unwrap_or(0) - offsets[0];
-                usize::try_from(size).unwrap_or(usize::MAX)
-            }};
-        }
         match self {
             Self::Null(_) => 0,
-            Self::Utf8(array) => bytes!(array),
-            Self::LargeUtf8(array) => bytes!(array),
-            Self::Binary(array) => bytes!(array),
-            Self::LargeBinary(array) => bytes!(array),
+            Self::Utf8(array) => content(array).len(),
+            Self::LargeUtf8(array) => content(array).len(),
+            Self::Binary(array) => content(array).len(),
+            Self::LargeBinary(array) => content(array).len(),
             Self::Utf8View(array) => array.lengths().map(|length| length as usize).sum(),
             Self::BinaryView(array) => array.lengths().map(|length| length as usize).sum(),
-            Self::Dictionary(keys, texts) => texts.bytes() / texts.rows().max(1) * keys.rows(),
+            Self::Dictionary(keys, texts) => {
+                let rows = polled(0..keys.rows()).filter_map(|row| texts.get(keys.get(row)?));
+                rows.map(|text| text.as_bytes().len()).fold(0, usize::saturating_add)
+            }
         }
     }
 
-    fn stored(&self) -> usize {
-        /// The bytes of the buffers, and of the views themselves, which hold short texts.
-        macro_rules! bytes {
-            ($array:expr) => {
-                $array.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>()
-                    + $array.len() * size_of::<u128>()
-            };
-        }
+    fn stored(&self, shared: &mut Shared) -> usize {
         match self {
-            Self::Utf8View(array) => bytes!(array),
-            Self::BinaryView(array) => bytes!(array),
-            Self::Dictionary(_, texts) => texts.stored(),
+            Self::Dictionary(_, texts) => texts.shared(shared),
+            // The views themselves hold short texts.
+            Self::Utf8View(array) => size_of_val(&**array.views()) + buffers(array, shared),
+            Self::BinaryView(array) => size_of_val(&**array.views()) + buffers(array, shared),
             _ => self.bytes(),
         }
     }
 }
 
+/// The bytes of all rows.
+fn content<T: ByteArrayType>(array: &GenericByteArray<T>) -> &[u8] {
+    let offsets = array.value_offsets();
+    &array.value_data()[offsets[0].as_usize()..offsets[array.len()].as_usize()]
+}
+
+/// The bytes of the buffers of views that were not counted before.
+fn buffers<T: ByteViewType>(array: &GenericByteViewArray<T>, shared: &mut Shared) -> usize {
+    let new = polled(array.data_buffers().iter()).filter(|buffer| shared.is_new(buffer));
+    new.map(Buffer::len).fold(0, usize::saturating_add)
+}
+
 impl Texts {
+    /// As [`Chunk::stored`], of texts that other chunks may have too.
+    fn shared(&self, shared: &mut Shared) -> usize {
+        let is_new = match self {
+            Self::Null(_) | Self::Dictionary(..) => true,
+            Self::Utf8(array) => shared.is_new(content(array)),
+            Self::LargeUtf8(array) => shared.is_new(content(array)),
+            Self::Binary(array) => shared.is_new(content(array)),
+            Self::LargeBinary(array) => shared.is_new(content(array)),
+            Self::Utf8View(array) => shared.is_new(array.views()),
+            Self::BinaryView(array) => shared.is_new(array.views()),
+        };
+        if is_new { self.stored(shared) } else { 0 }
+    }
+
     fn is_binary(&self) -> bool {
         match self {
             Self::Null(_) | Self::Binary(_) | Self::LargeBinary(_) | Self::BinaryView(_) => true,
@@ -179,8 +197,8 @@ impl Chunk for Binaries {
         self.0.bytes()
     }
 
-    fn stored(&self) -> usize {
-        self.0.stored()
+    fn stored(&self, shared: &mut Shared) -> usize {
+        self.0.stored(shared)
     }
 }
 

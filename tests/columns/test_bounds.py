@@ -179,6 +179,14 @@ def test_rows_that_share_a_text_are_bounded(name: str, layout: Callable[..., Any
     assert len(call(layout(pa, text, 20))) == 20
 
 
+def test_short_texts_beside_a_shared_one_do_not_hide_it() -> None:
+    pa = pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    indices = pa.array([0] * 300, pa.int32())
+    column = pa.DictionaryArray.from_arrays(indices, pa.array([LONG] + [""] * 10_000))
+    with pytest.raises(cw.OutputTooLarge, match="raise max_expansion"):
+        arrow.encode(column, format="dsl", max_expansion=100_000)
+
+
 def test_every_text_of_a_response_counts_towards_the_bound() -> None:
     pa = pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
     models = dictionary(pa, LONG, 1_000)
