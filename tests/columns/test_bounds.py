@@ -119,7 +119,7 @@ def test_no_memory_is_taken_for_rows_that_take_none() -> None:
         "columns = [\n"
         "    pa.DictionaryArray.from_arrays(zero, nulls),\n"
         "    pa.ListViewArray.from_arrays(zero, pa.array([1], pa.int32()), nulls),\n"
-        "    pa.ListArray.from_arrays([0, 1], wide),\n"
+        "    pa.ListArray.from_arrays([0, 1 << 28], wide),\n"
         "]\n"
         "gcf.dumps(columns[0].slice(0, 0))\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
@@ -177,6 +177,19 @@ def test_rows_that_share_a_text_are_bounded(name: str, layout: Callable[..., Any
         assert caught.value.row in range(count)
         assert caught.value.limit == 100_000
     assert len(call(layout(pa, text, 20))) == 20
+
+
+@pytest.mark.parametrize("layout", [dictionary, views])
+def test_chunks_that_share_a_text_are_bounded(layout: Callable[..., Any]) -> None:
+    pa = pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    rows = layout(pa, LONG, 300)
+    chunks = pa.chunked_array([rows.slice(row, 1) for row in range(300)])
+    with pytest.raises(cw.OutputTooLarge, match="raise max_expansion"):
+        arrow.encode(chunks, format="dsl", max_expansion=100_000)
+    long = layout(pa, LONG * 10, 300)
+    with pytest.raises(cw.GcfError) as refused:
+        gcf.dumps(pa.chunked_array([long.slice(row, 1) for row in range(300)]))
+    assert refused.value.code == "limit_exceeded"
 
 
 def test_short_texts_beside_a_shared_one_do_not_hide_it() -> None:

@@ -34,6 +34,7 @@ impl Node {
         match &self.kind {
             Kind::Null => sink.null(),
             Kind::Bool(values) => sink.bool(values.value(row)),
+            Kind::Bool8(values) => sink.bool(values[row] != 0),
             Kind::Int(values) => match values.get(row) {
                 Ok(value) => sink.int(value),
                 Err(large) => sink.big_int(&large.to_string()),

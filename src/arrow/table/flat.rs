@@ -118,6 +118,7 @@ impl<'t> Column<'t> {
             }
             Kind::Null
             | Kind::Bool(_)
+            | Kind::Bool8(_)
             | Kind::Int(_)
             | Kind::F16(_)
             | Kind::F32(_)
@@ -261,6 +262,7 @@ fn put_scalar(node: &Node, row: usize, out: &mut Output<Vec<u8>>) -> Option<()> 
     match &node.kind {
         Kind::Null => out.byte(b'-'),
         Kind::Bool(values) => out.bool(values.value(row)),
+        Kind::Bool8(values) => out.bool(values[row] != 0),
         Kind::Dictionary(keys, values) => match keys.get(row) {
             Some(row) => return put_scalar(values, row, out),
             None => out.byte(b'-'),

@@ -32,6 +32,8 @@ pub(super) struct Node {
 pub(super) enum Kind {
     Null,
     Bool(BooleanBuffer),
+    /// Not 0 is true.
+    Bool8(ScalarBuffer<i8>),
     Int(Integers),
     F16(Float16Array),
     F32(Float32Array),
@@ -106,9 +108,16 @@ impl Ranges {
         })
     }
 
-    /// Whether two rows may have the same elements.
-    pub(super) fn may_overlap(&self) -> bool {
-        matches!(self, Self::SmallView(..) | Self::LargeView(..))
+    /// The elements of so many rows, which are all; `None` if two rows may have the same ones.
+    pub(super) fn all(&self, rows: usize) -> Option<Range<usize>> {
+        match self {
+            Self::SmallView(..) | Self::LargeView(..) => None,
+            Self::Small(_) | Self::Large(_) | Self::Fixed(_) if rows == 0 => Some(0..0),
+            Self::Small(_) | Self::Large(_) | Self::Fixed(_) => {
+                let (last, length) = self.get(rows - 1);
+                Some(self.get(0).0..last + length)
+            }
+        }
     }
 
     /// The first element of a row, and their number.
@@ -138,7 +147,7 @@ impl Node {
                     let field = Field::new("", values.data_type().clone(), true);
                     Kind::Dictionary(keys, Box::new(Self::new(&field, &**values)?))
                 }
-                (None, None) => scalars(field, array)?,
+                (None, None) => scalars(field, array),
             },
         };
         Ok(Self { nulls: Nulls::of(array)?, kind })
@@ -267,17 +276,15 @@ fn child_fields(data_type: &DataType) -> Vec<FieldRef> {
 }
 
 /// The values of an array of scalars.
-fn scalars(field: &Field, array: &dyn Array) -> Result<Kind, Error> {
+fn scalars(field: &Field, array: &dyn Array) -> Kind {
     if let (Some("arrow.bool8"), DataType::Int8) = (field.extension_type_name(), array.data_type())
     {
-        let values = array.as_primitive::<Int8Type>().values();
-        memory::ensure(values.len().div_ceil(8))?;
-        return Ok(Kind::Bool(BooleanBuffer::collect_bool(values.len(), |row| values[row] != 0)));
+        return Kind::Bool8(array.as_primitive::<Int8Type>().values().clone());
     }
     if let Some(integers) = Integers::new(array) {
-        return Ok(Kind::Int(integers));
+        return Kind::Int(integers);
     }
-    Ok(match array.data_type() {
+    match array.data_type() {
         DataType::Null => Kind::Null,
         DataType::Boolean => Kind::Bool(array.as_boolean().values().clone()),
         DataType::Float16 => Kind::F16(array.as_primitive().clone()),
@@ -289,7 +296,7 @@ fn scalars(field: &Field, array: &dyn Array) -> Result<Kind, Error> {
         other => {
             Moments::new(field, array).map_or_else(|| Kind::Unsupported(other.clone()), Kind::Text)
         }
-    })
+    }
 }
 
 /// More keys than these are not sorted, because a call cannot be stopped while it sorts.

@@ -12,6 +12,7 @@ impl Node {
     fn look(&self, row: usize) -> Look<'_, Rows<'_>> {
         Ok(match &self.kind {
             Kind::Bool(values) => Found::Bool(values.value(row)),
+            Kind::Bool8(values) => Found::Bool(values[row] != 0),
             // A dictionary of lists or structs is so rare that it takes the slow path.
             Kind::Dictionary(keys, values) => match keys.get(row) {
                 Some(row) if !values.is_null(row) => values.scalar(row).ok_or(Stop::Unusual)?,
