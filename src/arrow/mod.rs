@@ -42,6 +42,6 @@ pub use response::{Output, encode};
 pub use rows::RowOptions;
 pub use table::{Table, Target};
 pub use text::{
-    CadWrite, cad_from_binary, cad_from_compact, cad_to_binary, cad_to_compact, count_tokens,
-    gcf_from_json, gcf_to_json,
+    CadUnknown, CadWrite, cad_from_binary, cad_from_compact, cad_to_binary, cad_to_compact,
+    count_tokens, gcf_from_json, gcf_to_json,
 };

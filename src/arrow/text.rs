@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, Kind, Shape};
 use super::column::Column;
-use super::error::{Error, Failure};
+use super::error::Error;
 use super::rows::{RowOptions, Stop, map, map_within};
 use super::texts::{Binaries, Text, Texts, read};
 use crate::cad::{self, Dialect};
@@ -97,7 +97,7 @@ pub fn cad_to_compact(
 ) -> Result<Column, Error> {
     let shape = Shape::Plain(Kind::Text);
     map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
-        let text = write.text(json_text(texts.get(row), cells)?)?;
+        let text = write.text(json_text(texts.get(row), cells)?).map_err(cad::Error::from)?;
         Ok(cells.text(0, &text)?)
     })
 }
@@ -133,7 +133,8 @@ pub fn cad_to_binary(
 ) -> Result<Column, Error> {
     let shape = Shape::Plain(Kind::Bytes);
     map_within(max_expansion, column, options, shape, |texts: &Texts, row, cells| {
-        let document = cad::read_json_text(json_text(texts.get(row), cells)?)?;
+        let document = document(json_text(texts.get(row), cells)?, false);
+        let document = document.map_err(cad::Error::from)?;
         Ok(cells.binary(0, &cad::write_binary(&document).map_err(cad::Error::from)?)?)
     })
 }
@@ -152,26 +153,49 @@ fn json_text<'a>(row: Option<Text<'a>>, cells: &mut Cells) -> Result<&'a str, St
 
 /// How [`cad_to_compact`] writes a document.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CadWrite {
-    /// Dialect 0.1.
+    /// Dialect 0.1. With `lossy`, content that the model does not define is dropped, too.
     V0_1(cad::Options),
     /// Dialect 0.2.
-    V0_2 {
-        /// Whether content that the model does not define is kept; otherwise it is an error.
-        keep_unknown: bool,
+    V0_2(CadUnknown),
+    /// Text for the public program vcad, as [`cad::write_for_vcad`].
+    Vcad {
+        /// Whether nodes keep their names.
+        names: bool,
+        /// The losses that are no errors.
+        allowed: cad::Losses,
     },
 }
 
+/// What happens to content that the CAD model does not define.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum CadUnknown {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It is left out.
+    Drop,
+    /// It is kept, as `XF` lines.
+    Keep,
+}
+
 impl CadWrite {
-    fn text(self, json: &str) -> Result<String, Failure> {
-        let text = match self {
-            Self::V0_1(options) => cad::write_v0_1(&cad::read_json_text(json)?, options),
-            Self::V0_2 { keep_unknown: false } => cad::write_v0_2(&cad::read_json_text(json)?),
-            Self::V0_2 { keep_unknown: true } => {
-                let document = cad::read_json_text_kept(json).map_err(cad::Error::from)?;
-                cad::write_v0_2(&document)
+    fn text(self, json: &str) -> Result<String, cad::DocumentError> {
+        match self {
+            Self::V0_1(options) => cad::write_v0_1(&document(json, options.lossy)?, options),
+            Self::V0_2(CadUnknown::Keep) => cad::write_v0_2(&cad::read_json_text_kept(json)?),
+            Self::V0_2(unknown) => cad::write_v0_2(&document(json, unknown == CadUnknown::Drop)?),
+            Self::Vcad { names, allowed } => {
+                let document = document(json, allowed.contains(cad::Loss::Unknown))?;
+                cad::write_for_vcad(document, names, allowed)
             }
-        };
-        Ok(text.map_err(cad::Error::from)?)
+        }
     }
+}
+
+/// The document of a JSON text. `lossy` drops content that the model does not define.
+fn document(json: &str, lossy: bool) -> Result<cad::Document<'static>, cad::DocumentError> {
+    cad::read_json_lossy(json, lossy).map(|(document, _)| document)
 }

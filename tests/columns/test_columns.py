@@ -67,6 +67,7 @@ def test_a_result_is_a_column_and_can_be_taken_again() -> None:
         (arrow.gcf_to_json, gcf.to_json),
         (arrow.gcf_loads, gcf.loads),
         (arrow.cad_from_compact, cad.from_compact),
+        (arrow.cad_to_compact, cad.to_compact),
         (arrow.cad_from_binary, cad.from_binary),
     ],
 )
@@ -127,9 +128,55 @@ def test_content_that_the_cad_model_lacks_is_kept_on_request() -> None:
         arrow.cad_to_compact(Column([text]), dialect="0.2")
     kept = arrow.cad_to_compact(Column([text]), dialect="0.2", unknown="keep")
     assert texts(kept) == [cad.to_compact(text, "0.2", unknown="keep")]
-    for options in ({"dialect": "0.1"}, {"dialect": "0.2", "lossy": True}):
-        with pytest.raises(cw.CompactWireError, match=r"needs dialect 0\.2 without lossy"):
+    for options in ({"dialect": "0.1"}, {"dialect": "0.2", "lossy": True}, {"target": "vcad"}):
+        with pytest.raises(cw.OptionError, match='unknown="keep"') as caught:
             arrow.cad_to_compact(Column([text]), unknown="keep", **options)
+        with pytest.raises(cw.OptionError) as scalar:
+            cad.to_compact(text, unknown="keep", **options)
+        assert str(caught.value) == str(scalar.value)
+
+
+@pytest.mark.parametrize("dialect", [None, "0.1", "0.2"])
+@pytest.mark.parametrize("target", [None, "vcad"])
+@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize("lossy", [False, True, [], ["segments"], ["segments", "unknown"]])
+def test_cad_texts_and_their_losses_are_those_of_to_compact(
+    dialect: Any, target: Any, names: bool, lossy: Any
+) -> None:
+    options = {"dialect": dialect, "target": target, "names": names, "lossy": lossy}
+    named = {"nodes": {"0": {"name": "rod", "op": {"type": "Cylinder", "radius": 1, "height": 2}}}}
+    ball = {"nodes": {"0": {"op": {"type": "Sphere", "radius": 1, "segments": 3}}}}
+    hybrid = cad.to_hybrid(cad.from_compact("C 10 20 30"))
+    rows = [json.dumps(one) for one in (named, ball, {**named, "mine": 1}, hybrid, {"nodes": 1})]
+    try:
+        cad.to_compact({"nodes": {}}, **options)
+    except (ValueError, TypeError) as error:
+        with pytest.raises(type(error)) as caught:
+            arrow.cad_to_compact(Column(rows), **options)
+        assert str(caught.value) == str(error)  # noqa: PT017
+        return
+    for row in rows:
+        try:
+            expected = cad.to_compact(row, **options)
+        except cad.DocumentError as error:
+            with pytest.raises(cad.DocumentError) as caught_row:
+                arrow.cad_to_compact(Column([row]), **options)
+            assert str(caught_row.value) == str(error)  # noqa: PT017
+        else:
+            assert texts(arrow.cad_to_compact(Column([row]), **options)) == [expected]
+
+
+def test_a_hybrid_is_no_cad_document_for_a_writer() -> None:
+    hybrid = json.dumps(cad.to_hybrid(cad.from_compact("C 10 20 30")))
+    for column, scalar in (
+        (arrow.cad_to_compact, cad.to_compact),
+        (arrow.cad_to_binary, cad.to_binary),
+    ):
+        with pytest.raises(cad.DocumentError) as expected:
+            scalar(hybrid)
+        with pytest.raises(cad.DocumentError) as caught:
+            column(Column([hybrid]))
+        assert str(caught.value) == str(expected.value)
 
 
 def test_the_first_row_that_fails_is_raised_with_its_number() -> None:

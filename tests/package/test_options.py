@@ -73,7 +73,11 @@ WORDS: dict[str, Call] = {
     **of_columns("msgpack_version", arrow.encode),
     **of_columns("output", arrow.encode),
     **of_columns("dialect", arrow.cad_from_compact, arrow.cad_to_compact),
+    **of_columns("target", arrow.cad_to_compact),
     **of_columns("unknown", arrow.cad_to_compact),
+    "arrow.cad_to_compact lossy": lambda v: arrow.cad_to_compact(
+        Column(), target="vcad", lossy=[v]
+    ),
     "DeltaStream.__new__ replace": lambda v: cw.DeltaStream("a", replace=v),
     "Response.__new__ status": lambda v: cw.Response("", status=v),
     "Session.encode_graph dangling": lambda v: cw.Session().encode_graph(PAYLOAD, dangling=v),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NoReturn, Protocol, TypeAlias, final
 
 from . import Dictionary
+from .cad import _Loss, _Target
 
 __all__ = [
     "Column",
@@ -429,9 +430,10 @@ def cad_to_compact(
     column: _Column,
     /,
     *,
-    dialect: Literal["0.1", "0.2"] = "0.1",
+    dialect: Literal["0.1", "0.2"] | None = None,
+    target: _Target | None = None,
     names: bool = True,
-    lossy: bool = False,
+    lossy: bool | Sequence[_Loss] = False,
     unknown: Literal["error", "keep"] = "error",
     max_expansion: int = 268_435_456,
     errors: _Errors = "raise",
@@ -443,12 +445,8 @@ def cad_to_compact(
     ----------
     column : Arrow column
         Documents as JSON texts.
-    dialect : {"0.1", "0.2"}
+    dialect, target, names, lossy, unknown
         As in `compactwire.cad.to_compact`.
-    names, lossy : bool
-        As in `compactwire.cad.to_compact`, for dialect 0.1.
-    unknown : {"error", "keep"}
-        As in `compactwire.cad.to_compact`, for dialect 0.2.
     max_expansion : int
         How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
         have: rows can share a text.

@@ -3,10 +3,11 @@
 use super::{call, row_options};
 use crate::args::named;
 use crate::args::{self, one_of, sizes};
+use crate::cad::{Form, Lossy, Writing};
 use crate::column::Column;
-use crate::errors::{Result, invalid_option};
-use compactwire::arrow::{self as core, CadWrite};
-use compactwire::cad::{Dialect, MAX_EXPANSION, Options};
+use crate::errors::Result;
+use compactwire::arrow::{self as core, CadUnknown, CadWrite};
+use compactwire::cad::{Dialect, Losses, MAX_EXPANSION, Options};
 use pyo3::prelude::*;
 
 /// Decode each row of a column of compact CAD texts to a document as JSON text.
@@ -59,12 +60,8 @@ pub(super) fn cad_from_compact(
 /// ----------
 /// column : Arrow column
 ///     Documents as JSON texts.
-/// dialect : {"0.1", "0.2"}
+/// dialect, target, names, lossy, unknown
 ///     As in `compactwire.cad.to_compact`.
-/// names, lossy : bool
-///     As in `compactwire.cad.to_compact`, for dialect 0.1.
-/// unknown : {"error", "keep"}
-///     As in `compactwire.cad.to_compact`, for dialect 0.2.
 /// max_expansion : int
 ///     How many bytes more than 64 times the memory of the rows, and 1 KiB for each, the result may
 ///     have: rows can share a text.
@@ -87,31 +84,38 @@ pub(super) fn cad_from_compact(
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "options")]
 #[pyo3(signature = (
-    column, /, *, dialect = "0.1", names = true, lossy = false, unknown = "error",
-    max_expansion = 268_435_456, errors = "raise", threads = None,
+    column, /, *, dialect = None, target = None, names = true, lossy = Lossy::All(false),
+    unknown = "error", max_expansion = 268_435_456, errors = "raise", threads = None,
 ))]
+#[pyo3(
+    text_signature = "(column, /, *, dialect=None, target=None, names=True, lossy=False, unknown='error', max_expansion=268435456, errors='raise', threads=None)"
+)]
 pub(super) fn cad_to_compact(
     column: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = args::words::dialect)] dialect: &str,
+    #[pyo3(from_py_with = args::words_if_any::dialect)] dialect: Option<&str>,
+    #[pyo3(from_py_with = args::words_if_any::target)] target: Option<&str>,
     #[pyo3(from_py_with = named::names)] names: bool,
-    #[pyo3(from_py_with = named::lossy)] lossy: bool,
+    lossy: Lossy,
     #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
     #[pyo3(from_py_with = args::words::errors)] errors: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> Result<Column> {
     let options = row_options(errors, threads)?;
-    let keep_unknown = one_of("unknown", unknown, [("error", false), ("keep", true)])?;
-    let choices = [
-        ("0.1", CadWrite::V0_1(Options { names, lossy })),
-        ("0.2", CadWrite::V0_2 { keep_unknown }),
-    ];
-    let write = one_of("dialect", dialect, choices)?;
-    if keep_unknown && (lossy || dialect != "0.2") {
-        let message = "unknown=\"keep\" needs dialect 0.2 without lossy=True";
-        return Err(invalid_option("unknown", message).into());
-    }
+    let write = cad_write(Writing::new(dialect, target, names, lossy, unknown)?);
     call(column, |column| core::cad_to_compact(column, write, max_expansion, options))
+}
+
+/// The options of `cad.to_compact` for a column.
+fn cad_write(Writing { form, names, allowed, keep_unknown }: Writing) -> CadWrite {
+    let lossy = allowed == Losses::ALL;
+    match form {
+        Form::Vcad => CadWrite::Vcad { names, allowed },
+        Form::Dialect(Dialect::V0_2) if keep_unknown => CadWrite::V0_2(CadUnknown::Keep),
+        Form::Dialect(Dialect::V0_2) if lossy => CadWrite::V0_2(CadUnknown::Drop),
+        Form::Dialect(Dialect::V0_2) => CadWrite::V0_2(CadUnknown::Refuse),
+        Form::Dialect(Dialect::Auto | Dialect::V0_1) => CadWrite::V0_1(Options { names, lossy }),
+    }
 }
 
 /// Decode each row of a column of CAD documents in the binary form to JSON text.

@@ -183,7 +183,7 @@ fn from_compact<'py>(
 
 /// The form in which a document is written: a dialect, or text for the public program vcad.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     Dialect(Dialect),
     Vcad,
 }
@@ -207,7 +207,7 @@ impl Form {
 }
 
 /// `lossy=`: all losses or none, or the codes of those that are allowed.
-enum Lossy {
+pub(crate) enum Lossy {
     All(bool),
     Codes(Losses),
 }
@@ -253,6 +253,44 @@ impl Lossy {
                 Err(PyTypeError::new_err(message))
             }
         }
+    }
+}
+
+/// The options of `to_compact`, which fit each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Writing {
+    pub(crate) form: Form,
+    pub(crate) names: bool,
+    pub(crate) allowed: Losses,
+    /// Whether content that the model does not define is kept.
+    pub(crate) keep_unknown: bool,
+}
+
+impl Writing {
+    pub(crate) fn new(
+        dialect: Option<&str>,
+        target: Option<&str>,
+        names: bool,
+        lossy: Lossy,
+        unknown: &str,
+    ) -> PyResult<Self> {
+        let form = Form::new(dialect, target)?;
+        let allowed = lossy.allowed(form)?;
+        let keep_unknown = match unknown {
+            "error" => false,
+            "keep" if form != Form::Dialect(Dialect::V0_2) => {
+                let message = "unknown=\"keep\" needs dialect 0.2 without a target";
+                return Err(invalid_option("unknown", message));
+            }
+            "keep" if allowed != Losses::default() => {
+                let message =
+                    "unknown=\"keep\" keeps content that lossy=True drops; pass only one of them";
+                return Err(invalid_option("unknown", message));
+            }
+            "keep" => true,
+            _ => return Err(unknown_choice(unknown)),
+        };
+        Ok(Self { form, names, allowed, keep_unknown })
     }
 }
 
@@ -309,21 +347,12 @@ fn to_compact<'py>(
     #[pyo3(from_py_with = args::words::unknown)] unknown: &str,
 ) -> Result<Bound<'py, PyString>> {
     let py = doc.py();
-    let form = Form::new(dialect, target)?;
-    let allowed = lossy.allowed(form)?;
-    let document = match unknown {
-        "error" => read_document(doc, allowed.contains(Loss::Unknown))?.0,
-        "keep" if form != Form::Dialect(Dialect::V0_2) => {
-            let message = "unknown=\"keep\" needs dialect 0.2 without a target";
-            return Err(invalid_option("unknown", message).into());
-        }
-        "keep" if allowed != Losses::default() => {
-            let message =
-                "unknown=\"keep\" keeps content that lossy=True drops; pass only one of them";
-            return Err(invalid_option("unknown", message).into());
-        }
-        "keep" => read_kept(doc)?,
-        _ => return Err(unknown_choice(unknown).into()),
+    let Writing { form, names, allowed, keep_unknown } =
+        Writing::new(dialect, target, names, lossy, unknown)?;
+    let document = if keep_unknown {
+        read_kept(doc)?
+    } else {
+        read_document(doc, allowed.contains(Loss::Unknown))?.0
     };
     let text = detached(py, weight(&document), || match form {
         Form::Vcad => core::write_for_vcad(document, names, allowed),
