@@ -234,17 +234,68 @@ def test_errors_of_texts_are_those_of_the_scalar_function(
         assert {str(expected.value), str(caught.value)} == {found["message"]}
 
 
-CHUNKS = st.lists(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]))))
+FORMATS = ["auto", "smallest", "verbose", "dsl", "binary", "base85", "zlib", "zstd", "dictionary"]
+STRINGS = st.text(st.characters(exclude_categories=["Cs"]))
+CHUNKS = st.lists(st.lists(st.none() | STRINGS))
 
 
-@given(CHUNKS, st.sampled_from(["auto", "smallest", "dsl", "zstd", "dictionary"]))
-def test_any_texts_in_any_chunks(chunks: list[list[str | None]], format: str) -> None:
-    column = pa.chunked_array(chunks, pa.utf8())
-    wires = pa.chunked_array(arrow.encode(column, format=format))
-    assert wires.to_pylist() == encoded(column.to_pylist(), format=format)
-    assert [len(chunk) for chunk in wires.chunks] == [len(chunk) for chunk in chunks]
+@st.composite
+def chunked(draw: Any) -> Any:
+    """A column of any type, whose chunks are slices of longer arrays."""
+    type, chunks = draw(st.sampled_from(TYPES)), draw(CHUNKS)
+    slices = []
+    for rows in chunks:
+        start, end = sorted((draw(st.integers(0, len(rows))), draw(st.integers(0, len(rows)))))
+        slices.append(array(rows, type).slice(start, end - start))
+    return pa.chunked_array(slices, type)
+
+
+@given(chunked(), st.sampled_from(FORMATS), st.sampled_from([2, 4]), st.booleans())
+def test_any_texts_in_any_chunks(column: Any, format: str, protocol: Any, as_bytes: bool) -> None:
+    options: Any = {"format": format, "protocol": protocol}
+    output: Any = "bytes" if as_bytes else "text"
+    wires = pa.chunked_array(arrow.encode(column, output=output, **options))
+    texts = column.cast(pa.binary()).cast(pa.utf8()).to_pylist()
+    encode: Any = cw.encode_bytes if as_bytes else cw.encode
+    assert wires.to_pylist() == [
+        text if text is None else encode(text, **options) for text in texts
+    ]
+    assert [len(chunk) for chunk in wires.chunks] == [len(chunk) for chunk in column.chunks]
     decoded = pa.chunked_array(arrow.decode(wires, fields=["result"])).to_pylist()
-    assert [row and row["result"] for row in decoded] == column.to_pylist()
+    assert [row and row["result"] for row in decoded] == texts
+
+
+@st.composite
+def damaged(draw: Any) -> str:
+    """A message, from which a part may be cut."""
+    wire = cw.encode(draw(STRINGS), format=draw(st.sampled_from(FORMATS)))
+    start, end = sorted((draw(st.integers(0, len(wire))), draw(st.integers(0, len(wire)))))
+    return wire[:start] + wire[end:]
+
+
+@given(st.lists(st.none() | STRINGS | damaged()), st.sampled_from(TYPES))
+def test_any_messages_are_decoded_or_fail_as_in_a_loop(wires: list[str | None], type: Any) -> None:
+    names = ("result", "model", "status", "tokens")
+    expected: list[Any] = []
+    for wire in wires:
+        row = None
+        if wire is not None:
+            row = {**dict.fromkeys(names), "error": None, "message": None}
+            try:
+                response = cw.decode(wire)
+                row |= {name: getattr(response, name) for name in names}
+            except cw.DecodeError as error:
+                row |= {"error": error.__class__.__name__, "message": str(error)}
+        expected.append(row)
+    assert rows_of(arrow.decode(array(wires, type), errors="report")) == expected
+    failed = [at for at, row in enumerate(expected) if row and row["error"]]
+    nulls = arrow.decode(array(wires, type), errors="null")
+    assert (nulls.failed, nulls.null_count) == (len(failed), len(failed) + wires.count(None))
+    if failed:
+        with pytest.raises(cw.DecodeError) as caught:
+            arrow.decode(array(wires, type))
+        assert caught.value.row == failed[0]
+        assert str(caught.value) == expected[failed[0]]["message"]
 
 
 def test_threads_and_chunks_do_not_change_the_result() -> None:
