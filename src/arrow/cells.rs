@@ -4,6 +4,7 @@
 //! [`MAX_TEXT`] bytes, which the offsets of Arrow's type utf8 can address.
 
 use super::error::Error;
+use super::huge_pages;
 use crate::memory;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder, StringBuilder};
 use arrow_array::cast::AsArray;
@@ -84,6 +85,17 @@ enum Cell {
     Bool(BooleanBuilder),
 }
 
+impl Cell {
+    /// The bytes of all texts, from the start of their buffer on.
+    fn values(&self) -> &[u8] {
+        match self {
+            Self::Text(column) => column.values_slice(),
+            Self::Bytes(column) => column.values_slice(),
+            Self::Int(_) | Self::Bool(_) => &[],
+        }
+    }
+}
+
 /// The cells of some rows.
 pub(super) struct Cells {
     shape: Shape,
@@ -116,11 +128,7 @@ impl Cells {
     /// Empty cells with room for `rows` rows like these, or only for their offsets if there is not so much
     /// memory. A column that has too little room is copied as it grows.
     pub(super) fn like(&self, rows: usize) -> Result<Self, Error> {
-        let part = |at: usize| match &self.columns[at] {
-            Cell::Text(column) => column.values_slice().len(),
-            Cell::Bytes(column) => column.values_slice().len(),
-            Cell::Int(_) | Cell::Bool(_) => 0,
-        };
+        let part = |at: usize| self.columns[at].values().len();
         let expected = |at| part(at).saturating_mul(rows) / self.rows().max(1);
         Self::with_capacity(&self.shape, rows, |at| (expected(at) / 8 * 9).min(MAX_COLUMN))
             .or_else(|_| Self::new(&self.shape, rows))
@@ -143,12 +151,14 @@ impl Cells {
         for (at, kind) in shape.kinds().into_iter().enumerate() {
             let bytes = bytes(at);
             memory::ensure(bytes.saturating_add(rows.saturating_mul(8)))?;
-            cells.push(match kind {
+            let cell = match kind {
                 Kind::Text => Cell::Text(StringBuilder::with_capacity(rows, bytes)),
                 Kind::Bytes => Cell::Bytes(BinaryBuilder::with_capacity(rows, bytes)),
                 Kind::Int => Cell::Int(Int64Builder::with_capacity(rows)),
                 Kind::Bool => Cell::Bool(BooleanBuilder::with_capacity(rows)),
-            });
+            };
+            huge_pages::request(cell.values().as_ptr(), bytes);
+            cells.push(cell);
         }
         let (shape, work) = (shape.clone(), Work::default());
         Ok(Self { shape, columns: cells, valid, bytes: 0, checked: STRIDE / 2, work })

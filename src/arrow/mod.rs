@@ -6,10 +6,11 @@
 //! # Modules
 //! | module | content |
 //! |---|---|
-//! | `column`, `import` | [`Column`], and its exchange over the Arrow C interfaces: all `unsafe` code is there |
+//! | `column`, `import` | [`Column`], and its exchange over the Arrow C interfaces |
 //! | `texts` | reads a chunk of texts of any Arrow type |
 //! | `integers`, `keys` | integers of any size; the indices of a dictionary |
 //! | `cells` | builds the columns of a result |
+//! | `huge_pages` | large pages of memory for them |
 //! | `rows` | applies a function to each row, on several threads |
 //! | `response`, `message`, `text` | the functions |
 //! | `table` | a table as a value, for GCF |
@@ -19,6 +20,7 @@
 mod cells;
 mod column;
 mod error;
+mod huge_pages;
 mod import;
 mod integers;
 mod keys;
