@@ -273,6 +273,7 @@ def test_damaged_lines_are_left_out(folder: Path, capsys: pytest.CaptureFixture[
         {"structured": "1"},
         {"before": True},
         {"t": None},
+        {"t": 253_402_300_800},
         {"tool": 5},
         {"dropped": 1},
     ]
@@ -283,12 +284,12 @@ def test_damaged_lines_are_left_out(folder: Path, capsys: pytest.CaptureFixture[
     ledger(saving())
     problems: list[str] = []
     assert len(list(_ledger.records("a", 0, problems))) == 2
-    assert problems == ["a.jsonl (14 damaged lines)"]
+    assert problems == ["a.jsonl (15 damaged lines)"]
     assert not list(_ledger.records("a", time.time() + 10, []))
     assert main(["mcp", "stats"]) == 0
     shown = capsys.readouterr()
     assert "rows       2" in shown.out
-    assert shown.err == f"compactwire: not read in {folder}: a.jsonl (14 damaged lines)\n"
+    assert shown.err == f"compactwire: not read in {folder}: a.jsonl (15 damaged lines)\n"
 
 
 def test_texts_of_a_record_are_made_fit_for_a_table(

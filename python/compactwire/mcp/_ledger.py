@@ -49,6 +49,8 @@ _MAX_FILE = 1 << 20
 # Several relays may write to a file before it is renamed; a longer one is not a ledger.
 _MAX_READ = 4 << 20
 _MAX_NUMBER = 1 << 53
+# The end of the year 9999, after which `datetime` has no dates.
+_MAX_TIME = 253_402_300_800
 _MAX_REASON = 32
 # Characters of a tool's name in a table.
 _MAX_SHOWN = 40
@@ -228,6 +230,8 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if record.get("structured", 0) is None:
         numbers.pop()
     if not all(type(number) is int and 0 <= number < _MAX_NUMBER for number in numbers):
+        return None
+    if record["t"] >= _MAX_TIME:
         return None
     tool, reason, dropped = (record.get(key) for key in ("tool", "reason", "dropped"))
     if not (isinstance(tool, str) and isinstance(reason, str) and isinstance(dropped, bool)):
