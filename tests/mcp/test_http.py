@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -187,6 +188,29 @@ def test_messages_of_the_server_pass_both_ways(start: Start) -> None:
     assert relay.end()[0] == 0
     (heard,) = server.sent("GET")
     assert heard.headers["accept"] == "text/event-stream"
+
+
+def test_a_server_may_wait_for_a_response_before_it_answers_initialize(start: Start) -> None:
+    heard: queue.SimpleQueue[Request] = queue.SimpleQueue()
+
+    def answer(request: Request) -> None:
+        if request.body and request.message.get("method") == "initialize":
+            head = "HTTP/1.1 200 OK\r\nMcp-Session-Id: abc\r\nContent-Type: text/event-stream\r\n"
+            request.send(f'{head}\r\ndata: {{"jsonrpc":"2.0","id":"p","method":"ping"}}\n\n')
+            response = heard.get(timeout=20)
+            named = {"session": response.headers["mcp-session-id"], "body": response.message}
+            request.send(answered(1, result={"protocolVersion": "2025-11-25", "heard": named}))
+        elif session(request) and request.body:
+            heard.put(request)
+
+    relay, _ = start(answer)
+    relay.send("initialize", id=1)
+    assert relay.answer()["method"] == "ping"
+    response = {"jsonrpc": "2.0", "id": "p", "result": {}}
+    assert relay.process.stdin is not None
+    relay.process.stdin.write(json.dumps(response).encode() + b"\n")
+    relay.process.stdin.flush()
+    assert relay.answer()["result"]["heard"] == {"session": "abc", "body": response}
 
 
 def test_the_stream_of_the_server_is_open_before_the_next_request(start: Start) -> None:

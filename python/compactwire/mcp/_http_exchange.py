@@ -48,6 +48,11 @@ class Exchange:
         self.is_modern = version_of(self.message) is not None
 
     @property
+    def is_response(self) -> bool:
+        """Whether it answers the server, alone or in a batch without requests."""
+        return self.method is None and not self.is_request
+
+    @property
     def is_open(self) -> bool:
         """Whether an answer is still due."""
         return bool(self.left) and not (self.cancelled or self.unsure)

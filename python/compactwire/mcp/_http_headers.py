@@ -135,7 +135,8 @@ class ProtocolHeaders:
     @property
     def is_session(self) -> bool:
         """Whether there was a handshake: versions before 2026-07-28 begin with one."""
-        return self._version is not None
+        # The server names the session first, and may ask for something before it tells the version.
+        return self._version is not None or self.session is not None
 
     def _repeated(self, method: str, params: object) -> Iterator[tuple[str, str | None]]:
         yield "Mcp-Method", _encoded(method)

@@ -3,7 +3,8 @@
 Each request of the host is a POST in a thread of its own, because its answer may be a stream that
 lasts. Everything else that the host sends, and `initialize`, is answered before the next message is
 sent: these change what the server does with the messages after them. Meanwhile the host is read on,
-for its end and its cancellations. What the server sends goes to the host one message at a time,
+for its end, its cancellations, and its responses to what the server asks before it answers
+`initialize`. What the server sends goes to the host one message at a time,
 whatever stream it came by.
 
 Invariant: each request of the host is answered, if only by an error, unless the host cancelled it
@@ -174,17 +175,24 @@ class Link:
             self._send(exchange)
 
     def _overtakes(self, exchange: Exchange) -> bool:
-        """Send a cancellation at once if its request was sent; whether it was."""
-        if exchange.method != "notifications/cancelled":
-            return False
+        """Send a message at once that must not wait for the one before; whether it was sent.
+
+        It is a cancellation of a request that was sent, or a response while the server, which may
+        wait for it, answers `initialize`.
+        """
         with self._lock:
-            found = self._open.get(cancelled_id(exchange.message))
             others = sum(not one.is_request for one in self._running)
-            if found is None or found.cancelled or others > _MAX_LINGERING:
+            if others > _MAX_LINGERING:
                 return False
-        if not self._cancels(exchange):
+            if exchange.method == "notifications/cancelled":
+                found = self._open.get(cancelled_id(exchange.message))
+                overtakes = found is not None and not found.cancelled
+            else:
+                before = self._before
+                overtakes = exchange.is_response and before is not None and before.is_request
+        if overtakes and not self._cancels(exchange):
             self._start(exchange)
-        return True
+        return overtakes
 
     def _refuse(self, exchange: Exchange, why: str) -> None:
         """Answer a request that is not sent with an error."""
