@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from compactwire import __version__
 from compactwire.mcp._http_client import Endpoint, HttpError, Interrupt
 from tests.mcp.http_server import POSIX, SECRET, Request, Server
 from tests.mcp.test_stdio import run
@@ -120,6 +121,20 @@ def test_a_server_without_encryption_gets_no_request() -> None:
         endpoint.open("POST", {}, b"{}", Interrupt(), timeout=5)
     assert not server.requests
     server.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "agent"),
+    [((), f"compactwire/{__version__}"), (("--header", "USER-AGENT: mine/1"), "mine/1")],
+)
+def test_a_server_is_told_who_asks_and_not_to_compress(
+    start: Start, options: tuple[str, ...], agent: str
+) -> None:
+    relay, server = start(lambda request: request.result(), *options)
+    relay.ask("x")
+    (request,) = server.requests
+    assert request.headers["user-agent"] == agent
+    assert request.headers["accept-encoding"] == "identity"
 
 
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     }
     | {"mcp._sse"},
     "mcp._http_budget": set(),
-    "mcp._http_client": {"_texts", "mcp._http_urls"},
+    "mcp._http_client": {"_core", "_texts", "mcp._http_urls"},
     "mcp._http_urls": {"_texts"},
     "mcp._http_headers": {"mcp._messages"},
     "mcp._messages": {"mcp._outline", "mcp._spans"},

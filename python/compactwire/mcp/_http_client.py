@@ -24,6 +24,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin
 
+from .._core import __version__
 from .._texts import short_line
 from ._http_urls import (
     address,
@@ -181,6 +182,9 @@ class Endpoint:
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._place = checked(url)
         self._headers = dict(headers)
+        # Some servers, and programs before them, refuse requests without it.
+        if "user-agent" not in map(str.lower, self._headers):
+            self._headers["User-Agent"] = f"compactwire/{__version__}"
         self._idle: list[tuple[float, str, http.client.HTTPConnection]] = []
         self._lock = threading.Lock()
         # A redirect may lead from http to https.
@@ -252,7 +256,8 @@ class Endpoint:
             connected: socket.socket = connection.sock
             interrupt.watch(connected)
             connected.settimeout(timeout)
-            connection.putrequest(method, target_of(place, proxy), skip_accept_encoding=True)
+            # This also asks for an answer that is not compressed.
+            connection.putrequest(method, target_of(place, proxy))
             plain = proxy if proxy is not None and place.scheme == "http" else None
             for name, value in {**self._headers, **headers, **proxy_headers(plain)}.items():
                 connection.putheader(name, value)
