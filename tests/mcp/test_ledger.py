@@ -158,6 +158,21 @@ _ledger.Ledger("a", print)(saving())
 """
 
 
+def test_a_record_that_only_looked_cut_is_no_damage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = _ledger.Ledger("a", pytest.fail)
+    ledger(saving())
+    with monkeypatch.context() as patch:
+        # The last byte of a file to which another relay is just writing.
+        patch.setattr(os, "read", lambda _file, _size: b"{")
+        ledger(saving())
+    assert (folder / "a.jsonl").read_bytes().count(b"\n\n") == 1
+    problems: list[str] = []
+    assert len(list(_ledger.records("a", 0, problems))) == 2
+    assert not problems
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
 def test_a_record_that_was_cut_is_not_joined_to_the_next(folder: Path) -> None:
     ledger = _ledger.Ledger("a", pytest.fail)

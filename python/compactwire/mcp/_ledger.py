@@ -133,7 +133,10 @@ class Ledger:
 
 
 def _ends_within_line(file: int) -> bool:
-    """Whether the last record was cut, as on a full disk: the next one must not be joined to it."""
+    """Whether the last record was cut, as on a full disk: the next one must not be joined to it.
+
+    One that another relay is just writing may look like it: then an empty line follows it.
+    """
     if not os.fstat(file).st_size:
         return False
     os.lseek(file, -1, os.SEEK_END)
@@ -178,6 +181,8 @@ def records(name: str, since: float, problems: list[str]) -> Iterator[dict[str, 
             continue
         damaged = 0
         for line in data[:_MAX_READ].splitlines():
+            if not line:  # Two relays wrote at the same time, see `_ends_within_line`.
+                continue
             record = _record(line)
             if record is None:
                 damaged += 1
