@@ -391,7 +391,7 @@ def rendered(prices: Prices) -> str:
     out = [
         "//! Prices of pieces of text, written by `python -m data.tokens --write`: do not edit.",
         "",
-        "/// Prices are in this part of a token.",
+        "/// A price is a multiple of 1/UNIT of a token.",
         f"pub(super) const UNIT: u64 = {UNIT};",
         "",
         "/// Prices by length in bytes; the last entry is that of each byte beyond.",

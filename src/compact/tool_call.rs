@@ -174,7 +174,7 @@ fn value(value: &Value<'_>, out: &mut Writer) -> Result<(), EncodeError> {
             let int = digits.parse().map_err(|_| {
                 let digits = excerpt(digits);
                 let message =
-                    format!("MessagePack cannot represent an integer above 64 bits: {digits}");
+                    format!("MessagePack cannot represent an integer beyond 64 bits: {digits}");
                 EncodeError { path: Some(String::new()), ..EncodeError::new(FIELD, message) }
             })?;
             let Ok(_) = write_uint(out, int);

@@ -1,6 +1,6 @@
 //! Prices of pieces of text, written by `python -m data.tokens --write`: do not edit.
 
-/// Prices are in this part of a token.
+/// A price is a multiple of 1/UNIT of a token.
 pub(super) const UNIT: u64 = 64;
 
 /// Prices by length in bytes; the last entry is that of each byte beyond.

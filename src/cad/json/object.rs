@@ -90,6 +90,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
 
     /// Returns a member, unless it is absent or null.
     pub(crate) fn get(&mut self, name: &'static str) -> Option<S> {
+        debug_assert!(self.field_count < MOST_FIELDS, "{name} would be an unknown field");
         if let Some(slot) = self.fields.get_mut(self.field_count) {
             *slot = name;
             self.field_count += 1;
