@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, tzinfo
 from functools import partial
 from typing import Any
 
@@ -191,10 +191,17 @@ def _pandas_values(obj: Any, pandas: Any) -> list[Any]:
 
 
 def _without_named_zone(value: Any) -> Any:
-    """A time in UTC if the offset of its zone depends on the time."""
-    if isinstance(value, datetime) and value.tzinfo and value.tzinfo.utcoffset(None) is None:
+    """A time in UTC if its zone has a name, or an offset that depends on the time."""
+    if isinstance(value, datetime) and value.tzinfo and not _is_fixed(value.tzinfo):
         return value.astimezone(UTC)
     return value
+
+
+def _is_fixed(zone: tzinfo) -> bool:
+    """Whether a zone is only an offset; `Etc/GMT+5` always has the same, and is a name in Arrow."""
+    # The attributes with the name in zoneinfo and pytz.
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    return name is None and zone.utcoffset(None) is not None
 
 
 # A number of a few bytes can have an exponent that would become gigabytes of zeros. The largest

@@ -271,7 +271,7 @@ def test_common_types_are_written_alike(function: str, name: str) -> None:
                 write(value, **options)
 
 
-@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "-05:00", "fixed"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "Etc/GMT+5", "-05:00", "fixed"])
 def test_times_of_pandas_in_a_zone_are_written_alike(zone: str | None) -> None:
     pd = pytest.importorskip("pandas", reason="NOT RUN: pandas is not installed")
     pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
