@@ -14,6 +14,7 @@ import time
 from fnmatch import fnmatchcase
 
 from ._core import shrink
+from ._texts import iterated
 from .savings import Saving
 
 TYPE_CHECKING = False
@@ -110,9 +111,10 @@ class ToolShrinker:
         if on_saving is not None and not callable(on_saving):
             raise TypeError(f"on_saving must be callable, not {type(on_saving).__name__}")
         self._on_saving = on_saving
+        # An iterator would be empty after the first text. `shrink` refuses a str.
+        is_text = isinstance(formats, str)
         self._options: dict[str, Any] = {
-            # An iterator would be empty after the first text. `shrink` refuses a str.
-            "formats": formats if isinstance(formats, str) else tuple(formats),
+            "formats": formats if is_text else tuple(iterated("formats", formats, "str")),
             "tokenizer": tokenizer,
             "extensions": extensions,
             "min_saving": min_saving,

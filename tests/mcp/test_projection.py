@@ -256,6 +256,8 @@ def test_an_invalid_option_is_refused_when_the_projector_is_made() -> None:
     for patterns in ("read_*", None, 1):
         with pytest.raises(TypeError, match="exclude must be a list of patterns, not "):
             Projector("mcp", exclude=patterns)  # type: ignore[arg-type]  # The error is tested.
+    with pytest.raises(TypeError, match="formats must be an iterable of str, not NoneType"):
+        Projector("mcp", formats=None)  # type: ignore[arg-type]  # The error is tested.
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_frames": {"_types", "errors"},
     "_texts": {"errors"},
     "savings": {"_texts"},
-    "_tools": {"_core", "savings"},
+    "_tools": {"_core", "_texts", "savings"},
     "adapters": {"_tools"},
     "_expanded": {"_core", "errors", "gcf"},
     "_lines": {"_core", "errors", "gcf"},
