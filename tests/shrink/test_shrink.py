@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -335,3 +336,32 @@ def test_a_shrunk_is_taken_where_its_text_is_meant() -> None:
     assert cw.decode(cw.encode(shrunk)).result == shrunk.text
     assert cw.expand(cw.shrink({"found": shrunk}))["found"] == shrunk.text
     assert f"Tasks:\n{shrunk}" == f"Tasks:\n{shrunk.text}"
+
+
+class Word(str, Enum):  # noqa: UP042 -- `str()` of a StrEnum is its text
+    FIRST = "prose"
+    HALF = "\ud800"
+
+
+@pytest.mark.parametrize("word", Word)
+def test_the_text_of_a_subclass_of_str_is_its_characters(word: Word) -> None:
+    shrunk = cw.shrink(word)
+    assert type(shrunk.text) is str
+    assert f"{shrunk}" == str(shrunk.text) == word.value
+
+
+@pytest.mark.parametrize("value", ["[1]", [1]])
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"types": "all"}, cw.OptionError),
+        ({"default": 1}, TypeError),
+        ({"formats": None}, TypeError),
+        ({"tokenizer": None}, TypeError),
+    ],
+)
+def test_options_are_checked_for_texts_and_values(
+    value: object, options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=next(iter(options))):
+        cw.shrink(value, **options)

@@ -1,17 +1,18 @@
 //! `shrink` and `expand`: the form of a text or value with the fewest tokens, and the way back. `estimate_tokens`:
 //! the count that decides without a tokenizer. An extension of this package.
 //!
-//! Invariant: a text that comes back unchanged is the `str` object that was passed.
+//! Invariant: a text that comes back unchanged is the `str` object that was passed, unless that is of a subclass.
 
 use super::args::{
-    self, Input, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole, wrong_type,
+    self, Input, Passed, depth, each, lossy, natural, one_of, sizes, token_count, utf8_if_whole,
+    wrong_type,
 };
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
 use super::record::{Names, Record, hash_of, returned_by_value};
-use super::value::converter;
 use super::value::objects::Objects;
 use super::value::read::value_with;
+use super::value::{are_common, converter};
 use crate::args::named;
 use crate::interrupt::attached;
 use crate::make::{Number, Str, make_str};
@@ -201,7 +202,7 @@ impl Shrunk {
 /// RFC 8259.
 #[pyfunction(name = "shrink")]
 #[pyo3(signature = (
-    value, /, *, formats = None, tokenizer = None, extensions = true, min_saving = 0.10,
+    value, /, *, formats = Passed(None), tokenizer = Passed(None), extensions = true, min_saving = 0.10,
     min_tokens = 16, max_size = 4 << 20, max_depth = 128, types = "common", default = None,
 ))]
 #[pyo3(
@@ -212,8 +213,8 @@ impl Shrunk {
 #[expect(clippy::too_many_arguments, reason = "the options of the function")]
 pub(super) fn shrink_object<'py>(
     value: &Bound<'py, PyAny>,
-    formats: Option<&Bound<'py, PyAny>>,
-    tokenizer: Option<&Bound<'py, PyAny>>,
+    formats: Passed<'py>,
+    tokenizer: Passed<'py>,
     #[pyo3(from_py_with = named::extensions)] extensions: bool,
     #[pyo3(from_py_with = args::min_saving)] min_saving: f64,
     #[pyo3(from_py_with = sizes::min_tokens)] min_tokens: usize,
@@ -223,13 +224,14 @@ pub(super) fn shrink_object<'py>(
     default: Option<&Bound<'py, PyAny>>,
 ) -> Result<Shrunk> {
     let py = value.py();
-    let (json, gcf) = formats.map_or(Ok((true, true)), chosen_formats)?;
+    let (json, gcf) = formats.0.as_ref().map_or(Ok((true, true)), chosen_formats)?;
     if !(0.0..=1.0).contains(&min_saving) {
         let message = format!("min_saving must be from 0 to 1, not {min_saving}");
         return Err(invalid_option("min_saving", &message).into());
     }
     let min_tokens = min_tokens as u64;
-    let counter = Counter::new(py, tokenizer)?;
+    let counter = Counter::new(py, tokenizer.0)?;
+    are_common(types, default)?;
     let options = Options { json, gcf, extensions, min_saving, min_tokens, max_size, max_depth };
     if let Ok(text) = value.cast::<PyString>() {
         return shrink_text(text, &options, &counter);
@@ -264,7 +266,7 @@ fn shrink_text(
         let tokens = estimate_tokens(&lossy(text)?);
         let reason = name_in(&REASONS, &Some(Reason::NotJson));
         return Ok(Shrunk {
-            text: text.clone().unbind(),
+            text: exact(text)?.unbind(),
             format: Str("text"),
             tokens_before: Number(tokens),
             tokens_after: Number(tokens),
@@ -277,10 +279,20 @@ fn shrink_text(
         Counter::Callable(call) => shrink_with(content, options, |text| count(call, text))?,
     };
     let result = match shrunk.format {
-        Format::Text => text.clone(),
+        Format::Text => exact(text)?,
         _ => make_str(py, &shrunk.text)?,
     };
     Ok(Shrunk::of(&shrunk, result.unbind(), counter))
+}
+
+/// The same object; for one of a subclass, a `str` of its characters. The `str()` of a subclass may be another
+/// text, as that of an enum is.
+fn exact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    if text.is_exact_instance_of::<PyString>() {
+        return Ok(text.clone());
+    }
+    let class = text.py().get_type::<PyString>();
+    Ok(class.call_method1(intern!(text.py(), "__str__"), (text,))?.cast_into()?)
 }
 
 /// Whether `formats` contains JSON, and whether it contains GCF.
@@ -306,16 +318,16 @@ enum Counter<'py> {
 }
 
 impl<'py> Counter<'py> {
-    fn new(py: Python<'py>, tokenizer: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+    fn new(py: Python<'py>, tokenizer: Option<Bound<'py, PyAny>>) -> PyResult<Self> {
         let Some(tokenizer) = tokenizer else { return Ok(Self::Estimate) };
         if tokenizer.eq("estimate")? {
             return Ok(Self::Estimate);
         }
         if tokenizer.is_callable() {
-            return Ok(Self::Callable(tokenizer.clone()));
+            return Ok(Self::Callable(tokenizer));
         }
         let name = tokenizer.cast::<PyString>().map_err(|_| {
-            wrong_type(tokenizer, "tokenizer", "a str or a function from str to int")
+            wrong_type(&tokenizer, "tokenizer", "a str or a function from str to int")
         })?;
         let counter = py
             .import(intern!(py, "compactwire.analysis.tokens"))?

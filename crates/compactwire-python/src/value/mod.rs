@@ -44,6 +44,12 @@ static COMMON: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
 /// More bytes of memory than the import of a module takes.
 const IMPORT_SIZE: usize = 4 << 20;
 
+/// Whether `types=` names the common types; an error for another word, and for a `default=` that is no function.
+pub(super) fn are_common(types: &str, default: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    default.map(|default| check_callable(default, "default")).transpose()?;
+    one_of("types", types, [("common", true), ("json", false)])
+}
+
 /// The function that converts objects which are not JSON types: `default=`, after the conversions
 /// that `types=` names.
 pub(super) fn converter<'py>(
@@ -51,8 +57,7 @@ pub(super) fn converter<'py>(
     types: &str,
     default: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    default.map(|default| check_callable(default, "default")).transpose()?;
-    if !one_of("types", types, [("common", true), ("json", false)])? {
+    if !are_common(types, default)? {
         return Ok(default.cloned());
     }
     let [common, common_or] = COMMON.get_or_try_init(py, || {
