@@ -152,7 +152,7 @@ def test_a_scalar_is_data(text: str, tools: Toolbox) -> None:
         ('{"a": 1,\n "b": }', "line 2, column 7"),
         ("hello", 'expected a JSON value, found "hello"'),
         ("", "text: "),
-        ("[" * 100_000 + "]" * 100_000, "nested more than 128 levels deep"),
+        ("[" * 100_000 + "]" * 100_000, "nested more than 256 levels deep"),
         ('{"a": 1, "a": 2}', "text: "),
         ('["\\ud800"]', "text: "),
         ("GCF profile=generic\n## [2]{id}\n1\n", "text: "),
