@@ -236,6 +236,14 @@ def test_a_record_that_was_cut_is_not_joined_to_the_next(folder: Path) -> None:
         (["node", "--require", "a.js", "dist/index.mjs"], "index"),
         (["node", "-e", "secret()"], "node"),
         (["bash", "-lc", "secret"], "bash"),
+        (["sh", "-euc", "tool --token secret"], "sh"),
+        (["bash", "-cl", "secret"], "bash"),
+        (["python3", "-uc", "secret"], "python3"),
+        (["npx", "-yc", "secret"], "npx"),
+        (["node", "-ie", "secret"], "node"),
+        (["env", "-iS", "secret x"], "env"),
+        (["cmd", "/d", "/s", "/c", "npx -y server --api-key secret"], "cmd"),
+        (["sudo", "--user", "secret", "npx", "-y", "pkg"], "pkg"),
         (["env", "KEY=secret"], "env"),
         (["docker"], "docker"),
         (["docker", "run", "-eKEY=secret", "image"], "image"),
@@ -368,6 +376,13 @@ def test_a_name_is_the_same_for_both_commands(
     assert "rows" in capsys.readouterr().out
     assert main(["mcp", "stats"]) == 0
     assert "rows" in capsys.readouterr().out
+
+
+def test_a_relative_state_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    usual = _ledger.folder()
+    monkeypatch.setenv("XDG_STATE_HOME", "state")
+    assert _ledger.folder() == usual
 
 
 def test_without_a_home_folder_is_an_error(

@@ -524,6 +524,7 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     for command, said in (
         (str(tmp_path / "none"), "or the interpreter in its first line, does not exist"),
         (str(tmp_path), "Permission denied; expected a program or an executable script"),
+        ("C://none", "or the interpreter in its first line, does not exist"),
         ("ws://host/mcp?key=1", "error: a URL of ws:// cannot be relayed: expected one of http"),
     ):
         made = run("proxy", "--no-ledger", "--", command, folder=tmp_path)

@@ -61,8 +61,9 @@ _OPEN = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 def folder() -> Path:
     """The folder of the ledgers of this user."""
-    if given := os.environ.get("XDG_STATE_HOME"):
-        return Path(given) / "compactwire" / "mcp"
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if given.is_absolute():  # The XDG specification says that a relative path is ignored.
+        return given / "compactwire" / "mcp"
     try:
         home = Path.home()
     except RuntimeError as error:

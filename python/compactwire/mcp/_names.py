@@ -2,7 +2,8 @@
 
 Commands that start another program are looked through: `npx -y @scope/server@1.2` is "server",
 `docker run -i --rm mcp/git` is "git". A name never has what follows a "=" in it, nor code given to
-an interpreter: both may be secrets.
+an interpreter, nor a text with white space, which may be a command with its options: all may be
+secrets. The name is then that of the launcher.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ class _Launcher:
     """How a command names what it starts.
 
     `verbs` are words before the name; `values` are the options that have a value in the next
-    argument, or, if `flags` is given, all options but these. After an option of `code` comes a
-    program text; `modules` is whether "-m" and the name of a Python module may follow.
+    argument, or, if `flags` is given, all options but these. After an option of `code`, or several
+    letters with such a one among them, comes a program text; `modules` is whether "-m" and the name
+    of a Python module may follow.
     """
 
     verbs: frozenset[str] = frozenset()
@@ -74,12 +76,14 @@ _NODE = _Launcher(
         "-r --require --import --loader --experimental-loader -C --conditions --env-file --config"
         " --import-map --tsconfig --cwd --icu-data-dir --title"
     ),
-    code=_words("-e --eval -p --print -pe"),
+    code=_words("-e --eval -p --print"),
 )
-_SHELL = _Launcher(values=_words("-o -O --rcfile --init-file"), code=_words("-c -lc -ic -ec -lic"))
+_SHELL = _Launcher(values=_words("-o -O --rcfile --init-file"), code=_words("-c"))
 _ENV = _Launcher(
     values=_words(
-        "-u --unset -C --chdir -n --adjustment -s --signal -k --kill-after -g --group -D"
+        "-u --unset -C --chdir -n --adjustment -s --signal -k --kill-after -g --group -D --user -U"
+        " --other-user -p --prompt -h --host -R --chroot -T --command-timeout --close-from -r"
+        " --role -t --type"
     ),
     code=_words("-S --split-string"),
 )
@@ -110,7 +114,7 @@ def server_name(command: list[str]) -> str:
     for _ in range(_MAX_NESTED):
         launcher = _LAUNCHERS.get(_program(command[0]))
         started = None if launcher is None else _started(launcher, command[1:])
-        if not started:
+        if not started or re.search(r"\s", started[0]):
             break
         command = started
     name = command[0].rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
@@ -136,7 +140,7 @@ def _started(launcher: _Launcher, arguments: list[str]) -> list[str] | None:
     rest = iter(range(len(arguments)))
     for at in rest:
         argument = arguments[at]
-        if argument in launcher.code:
+        if _has_code(launcher, argument):
             return None
         if launcher.modules and argument in ("-m", "--module"):
             return arguments[at + 1 :]
@@ -148,6 +152,14 @@ def _started(launcher: _Launcher, arguments: list[str]) -> list[str] | None:
         elif launcher is not _ENV or "=" not in argument:
             return arguments[at:]
     return None
+
+
+def _has_code(launcher: _Launcher, option: str) -> bool:
+    """Whether a program text follows an option, such as `-c`, or `-euc` of a shell."""
+    if option in launcher.code:
+        return True
+    is_short = re.fullmatch("-[A-Za-z]+", option) is not None
+    return is_short and any(f"-{letter}" in launcher.code for letter in option[1:])
 
 
 def _has_value(launcher: _Launcher, option: str) -> bool:

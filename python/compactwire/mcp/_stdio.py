@@ -319,8 +319,8 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the server in a process group of its own; the error says what to do."""
     program, *arguments = command
     flags = 0
-    if "://" in program:
-        scheme = program.partition("://")[0]
+    scheme, colon, _ = program.partition("://")
+    if colon and len(scheme) != 1:  # `C://` is a drive of Windows.
         raise OSError(
             f"a URL of {scheme}:// cannot be relayed: expected one of http:// or https://, or a "
             "command that connects to it"
