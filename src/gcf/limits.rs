@@ -30,6 +30,11 @@ impl Limits {
     /// The default of `max_expansion`, 256 MiB: 16 million repeated numbers.
     pub const EXPANSION: usize = DEFAULT_MAX_EXPANSION;
 
+    /// The error message for a container that is nested deeper than the `max_depth` that a caller can set.
+    pub(crate) fn too_deep(max_depth: usize) -> String {
+        format!("nested more than {max_depth} levels deep{}", Self::depth_advice(max_depth))
+    }
+
     /// How a caller who can set `max_depth` allows deeper values, as the end of an error message. Empty if
     /// nothing allows them.
     pub fn depth_advice(max_depth: usize) -> String {

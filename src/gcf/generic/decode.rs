@@ -391,10 +391,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     pub(crate) fn enter(&mut self, at: usize) -> Read<()> {
         self.depth += 1;
         if self.depth > self.limits.max_depth {
-            let max_depth = self.limits.max_depth;
-            let advice = Limits::depth_advice(max_depth);
-            let message = format!("nested more than {max_depth} levels deep{advice}");
-            return fault(Code::LimitExceeded, at, message);
+            return fault(Code::LimitExceeded, at, Limits::too_deep(self.limits.max_depth));
         }
         Ok(())
     }

@@ -133,9 +133,9 @@ pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
         }
         Err(json::ReadError::Sink(error)) => Err(error),
         Err(json::ReadError::Json(error)) => {
-            let advice = match error.problem {
-                json::Problem::Depth(max_depth) => Limits::depth_advice(max_depth),
-                _ => String::new(),
+            let message = match &error.problem {
+                json::Problem::Depth(max_depth) => Limits::too_deep(*max_depth),
+                problem => problem.to_string(),
             };
             let code = match error.problem {
                 json::Problem::Syntax { .. }
@@ -146,7 +146,7 @@ pub fn from_json(text: &str, options: &EncodeOptions) -> Result<String, Error> {
                 json::Problem::Depth(_) => Code::LimitExceeded,
                 json::Problem::Digits(_) | json::Problem::Overflow => Code::OutOfRange,
             };
-            Err(json_fault(text, error.offset, code, format!("{}{advice}", error.problem)))
+            Err(json_fault(text, error.offset, code, message))
         }
     }
 }

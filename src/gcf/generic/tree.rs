@@ -474,9 +474,7 @@ impl<'a> Builder<'a> {
     /// `limit_exceeded` if it is nested too deep.
     pub fn begin(&mut self, is_object: bool) -> Result<(), Error> {
         if self.open.len() >= self.limits.max_depth {
-            let max_depth = self.limits.max_depth;
-            let advice = Limits::depth_advice(max_depth);
-            let message = format!("nested more than {max_depth} levels deep{advice}");
+            let message = Limits::too_deep(self.limits.max_depth);
             return Err(self.error(Code::LimitExceeded, message));
         }
         let context = match self.open.last() {
