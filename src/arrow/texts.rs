@@ -120,8 +120,8 @@ impl Chunk for Texts {
     }
 }
 
-/// The bytes of all rows.
-fn content<T: ByteArrayType>(array: &GenericByteArray<T>) -> &[u8] {
+/// The bytes of all rows, one after the other.
+pub(super) fn content<T: ByteArrayType>(array: &GenericByteArray<T>) -> &[u8] {
     let offsets = array.value_offsets();
     &array.value_data()[offsets[0].as_usize()..offsets[array.len()].as_usize()]
 }
