@@ -52,12 +52,17 @@ server answers with tokens and results of the tool which was called before"""
 WORDS = TEXT.split()
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def arguments(doc: str | None) -> argparse.Namespace:
+    """Parse the options of a bench whose parts run in processes of their own."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print the tables."""
+    args = arguments(__doc__)
     if args.child:
         run_alone(*args.child)
         return

@@ -12,7 +12,6 @@ takes, input excluded (Linux).
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -29,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import compactwire as cw
-from benches.columns import resident, texts
+from benches.columns import arguments, resident, texts
 from compactwire import arrow
 
 TURNS = 5
@@ -46,10 +45,7 @@ Pack = Callable[[Work, list[Path], list[Path], str], list[int]]
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = arguments(__doc__)
     if args.child:
         run_alone(*args.child)
         return
