@@ -231,5 +231,5 @@ def test_a_large_result_gets_huge_pages() -> None:
     before = huge_page_bytes()
     wires = arrow.encode(Column(["x" * 200] * 200_000), format="dsl", threads=1)
     requested = huge_page_bytes() - before
-    # The room for the texts is an eighth larger than they are, and has up to two parts of pages.
+    # The capacity of the buffer is 9/8 of the texts, of which whole pages of 2 MiB are requested.
     assert wires.nbytes - (5 << 20) < requested < wires.nbytes * 9 / 8

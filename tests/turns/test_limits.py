@@ -70,7 +70,7 @@ def test_a_store_forgets_the_least_recently_used_beyond_its_memory(tmp_path: Pat
             # The oldest one grows, and is then the newest.
             store.answer("b", turns[1], lambda request: "x")
             assert [store.load(name) is not None for name in "bcd"] == [True, False, True]
-            # What is forgotten makes room.
+            # Forgetting a conversation frees its memory.
             store.forget("b")
             for name in "ef":
                 store.answer(name, turns[0], lambda request: "x")

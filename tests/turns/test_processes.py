@@ -67,7 +67,7 @@ print(answer)
 
 
 class Worker:
-    """A process that answers a turn of the conversation "one" when it is told to begin."""
+    """A process that answers a turn of the conversation "one" after a line on standard input."""
 
     def __init__(self, path: Path, turn: Turn, mode: str, lease_s: float = 30.0) -> None:
         arguments = [path, str(turn.number), *frames_of(turn), mode, str(lease_s)]
