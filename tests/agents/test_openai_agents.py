@@ -46,8 +46,13 @@ from compactwire.adapters.openai_agents import compact_input
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AA=="}
 
 
+def copied(items: list[Any]) -> list[Any]:
+    """The items of one call of a filter, as the SDK makes them."""
+    return [dict(item) if isinstance(item, dict) else item for item in items]
+
+
 def filtered(items: list[Any], inner: Any = None, **options: Any) -> list[Any]:
-    data = SimpleNamespace(model_data=ModelInputData(input=items, instructions="be brief"))
+    data = SimpleNamespace(model_data=ModelInputData(input=copied(items), instructions="be brief"))
     made = asyncio.run(compact_input(inner, **options)(data))
     assert made.instructions == "be brief"
     return list(made.input)
@@ -78,20 +83,20 @@ def test_outputs_are_shrunk_and_nothing_else() -> None:
     made = filtered(items)
     assert made[2] == output(SHORT)
     assert made[4] == output([{"type": "input_text", "text": SHORT}, IMAGE], 2)
-    assert all(made[at] is items[at] for at in (0, 1, 3))
+    assert [made[at] for at in (0, 1, 3)] == [items[at] for at in (0, 1, 3)]
     assert json.dumps(items) == before
 
 
 def test_files_stay_as_they_are() -> None:
     for name, arguments in (("read_file", {}), ("show", {"path": "a.json"})):
         items = [call(name, **arguments), output(TEXT)]
-        assert filtered(items)[1] is items[1]
+        assert filtered(items)[1] == items[1]
     damaged = {**call("rows"), "arguments": "{"}
     assert filtered([damaged, output(TEXT)])[1] == output(SHORT)
     # Python reads no int of 4,300 digits.
     for text in ('{"path": "a.json', f'{{"path": "a.json", "line": {"9" * 5_000}}}'):
         items = [{**call("rows"), "arguments": text}, output(TEXT)]
-        assert filtered(items)[1] is items[1]
+        assert filtered(items)[1] == items[1]
 
 
 def custom(text: str, said: str) -> list[Any]:
@@ -323,6 +328,59 @@ def test_a_service_that_keeps_the_conversation_gets_each_output_once(kept: Any) 
     ]
 
 
+@pytest.mark.parametrize(
+    "kept", [{"previous_response_id": "r"}, {"conversation_id": "conversation"}]
+)
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_service_gets_an_output_of_the_caller_once(kept: Any, is_streamed: bool) -> None:
+    async def finished(agent: Any) -> None:
+        given: list[Any] = [{**output(TEXT), "call_id": "mine"}, {"role": "user", "content": "go"}]
+        options = {"run_config": configured(), **kept}
+        if is_streamed:
+            result = Runner.run_streamed(agent, given, **options)
+            _ = [event async for event in result.stream_events()]
+        else:
+            await Runner.run(agent, given, **options)
+        assert outputs(given) == [TEXT]
+
+    model = Fake(calls=2)
+    asyncio.run(finished(Agent(name="a", model=model, tools=[text_tool()])))
+    assert [[item.get("call_id") for item in items] for items in model.sent] == [
+        ["mine", None],
+        ["c1"],
+        ["c2"],
+    ]
+    assert [outputs(items) for items in model.sent] == [[SHORT]] * 3
+
+
+@pytest.mark.parametrize(
+    "kept", [{"auto_previous_response_id": True}, {"conversation_id": "conversation"}]
+)
+def test_a_service_gets_an_output_added_to_a_waiting_run_once(kept: Any) -> None:
+    async def finished(agent: Any) -> Any:
+        result = await Runner.run(agent, "go", run_config=configured(), **kept)
+        state = result.to_state()
+        state.approve(result.interruptions[0])
+        state.add_input([{**output(TEXT), "call_id": "mine"}])
+        return await Runner.run(agent, state, run_config=configured(), **kept)
+
+    model = Fake()
+    agent = Agent(name="a", model=model, tools=[text_tool(needs_approval=True)])
+    assert asyncio.run(finished(agent)).final_output == "done"
+    assert [[item.get("call_id") for item in items] for items in model.sent[1:]] == [["c1", "mine"]]
+    assert model.outputs == [SHORT, SHORT]
+
+
+def test_the_items_of_another_filter_stay_as_they_are() -> None:
+    theirs = [call("rows"), output(TEXT)]
+
+    def stored(data: Any) -> Any:
+        return ModelInputData(input=theirs, instructions="be brief")
+
+    assert filtered([], stored)[1] == output(SHORT)
+    assert theirs[1] == output(TEXT)
+
+
 def test_an_error_of_a_tool_stays_as_it_is() -> None:
     @function_tool(failure_error_function=lambda _, error: f"failed: {error}")
     def rows() -> str:
@@ -369,7 +427,7 @@ def reported(*turns: list[Any]) -> int:
     savings = Savings()
     compact = compact_input(on_saving=savings)
     for items in turns:
-        data = SimpleNamespace(model_data=ModelInputData(input=items, instructions=None))
+        data = SimpleNamespace(model_data=ModelInputData(input=copied(items), instructions=None))
         asyncio.run(compact(data))
     return savings.total.calls
 

@@ -76,6 +76,7 @@ def compact_input(
     texts = ConversationShrinker(tools)
 
     async def compact(data: Any) -> Any:
+        given = list(data.model_data.input)
         model_data = data.model_data if inner is None else inner(data)
         if inspect.isawaitable(model_data):
             model_data = await model_data
@@ -83,7 +84,9 @@ def compact_input(
             return model_data  # The SDK says what is wrong with it.
         items = model_data.input
         size = sum(size_of(item.get("output")) for item in items if isinstance(item, dict))
-        return dataclasses.replace(model_data, input=await run(size, _items, items, tools, texts))
+        done = await run(size, _items, items, tools, texts)
+        _keep_identity(given, items, done)
+        return dataclasses.replace(model_data, input=done)
 
     return compact
 
@@ -107,6 +110,19 @@ def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -
             item = _output(item, functools.partial(texts.text, call, reason, name, new=new))
         done.append(item)
     return done
+
+
+def _keep_identity(given: list[Any], items: list[Any], done: list[Any]) -> None:
+    """Put each change into the item itself, if the SDK gave it.
+
+    The SDK copies each item for the filter, and knows by the identity of the copy what it has sent
+    to a service that keeps the conversation. The items of another filter can be anybody's.
+    """
+    own = {id(item) for item in given}
+    for at, (old, new) in enumerate(zip(items, done, strict=True)):
+        if new is not old and id(old) in own:
+            old.update(new)
+            done[at] = old
 
 
 def _is_answer(item: Any) -> bool:
