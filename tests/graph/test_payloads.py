@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import math
 import pickle
 import random
 import sqlite3
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -182,6 +183,26 @@ def test_a_dict_is_read_like_the_class(
     made = outcome(lambda: getattr(gcf.Payload(**whole), field)[0])
     assert made == outcome(lambda: class_(**fields))
     assert repr(made) == repr(outcome(lambda: class_(**fields)))
+
+
+@given(plain_payloads(), st.randoms(use_true_random=False))
+def test_dicts_of_several_sources_and_objects_mix(
+    payload: gcf.Payload, chance: random.Random
+) -> None:
+    def mixed(objects: Sequence[Any]) -> list[Any]:
+        def fields(one: Any) -> dict[str, Any]:
+            items = [(name, getattr(one, name)) for name in one._fields]
+            chance.shuffle(items)
+            # JSON makes other objects of the same keys.
+            keys = json.loads(json.dumps([name for name, _ in items]))
+            return dict(zip(keys, (value for _, value in items), strict=True))
+
+        return [chance.choice([one, fields(one)]) for one in objects]
+
+    again = payload.__replace__(symbols=mixed(payload.symbols), edges=mixed(payload.edges))
+    assert again == payload
+    assert again.symbols == payload.symbols
+    assert again.edges == payload.edges
 
 
 @given(plain_payloads())

@@ -87,10 +87,18 @@ impl<'p> Index<'p> {
 
     /// The position of the first symbol with a name.
     pub(super) fn position(&self, name: &'p SharedStr) -> Option<u32> {
-        self.found.get(name, |name| {
-            let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
-            self.positions.find(hash_of(&self.hash, name), same).copied()
-        })
+        self.found.get(name, |name| self.find(name))
+    }
+
+    /// [`Index::position`] of a name that may not live as long as the index.
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        let same = |position: &u32| *self.symbols[*position as usize].qualified_name == *name;
+        self.positions.find(hash_of(&self.hash, name), same).copied()
+    }
+
+    /// The name of the symbol at a position.
+    pub(super) fn name(&self, position: u32) -> &'p SharedStr {
+        &self.symbols[position as usize].qualified_name
     }
 
     /// Whether all names are unique.

@@ -82,7 +82,7 @@ pub use delta::{apply, diff, encode_delta, snapshot};
 pub use encode::{Dangling, EncodeOptions, encode, encode_in, encode_in_with};
 #[cfg(feature = "wire")]
 pub(crate) use expansion::{NameMemo, too_large};
-pub use resolved::ResolvedPayload;
+pub use resolved::{EdgeLinker, ResolvedPayload};
 pub use respond::{Response, ResponseKind, count_tokens, encode_unchanged, respond};
 pub use root::{canonical_bytes, pack_root};
 pub use session_table::{KnownSymbol, SentState, SentSymbols, SymbolTable, TableLimits};

@@ -1,9 +1,10 @@
 //! Edges resolved to symbols: the positions of the source and target of every edge.
 
 use super::index::Index;
-use super::shared_str::DropBatch;
+use super::shared_str::{DropBatch, SharedStr};
 use super::types::{Edge, Payload, Symbol};
 use crate::interrupt::polled;
+use std::collections::TryReserveError;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -24,7 +25,10 @@ impl ResolvedEdges {
         let index = Index::lenient(&payload.symbols);
         let find = |name| index.position(name).unwrap_or(Self::MISSING);
         let ends = polled(&payload.edges).map(|edge| [find(&edge.source), find(&edge.target)]);
-        let ends: Vec<_> = ends.collect();
+        Self::of(ends.collect(), &index)
+    }
+
+    fn of(ends: Vec<[u32; 2]>, index: &Index<'_>) -> Self {
         let resolved = ends.iter().flatten().all(|&end| end != Self::MISSING);
         Self { ends, complete: index.has_unique_names() && resolved }
     }
@@ -48,6 +52,50 @@ impl Payload {
     }
 }
 
+/// Takes the edges of a payload, and resolves each at once: the names of symbols are not copied.
+pub struct EdgeLinker<'p> {
+    index: Index<'p>,
+    edges: Vec<Edge>,
+    ends: Vec<[u32; 2]>,
+}
+
+impl<'p> EdgeLinker<'p> {
+    fn new(symbols: &'p [Symbol]) -> Self {
+        Self { index: Index::lenient(symbols), edges: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Adds an edge between the symbols with these names.
+    ///
+    /// # Errors
+    /// There is not enough memory.
+    pub fn push(
+        &mut self,
+        source: &str,
+        target: &str,
+        edge_type: SharedStr,
+        status: SharedStr,
+    ) -> Result<(), TryReserveError> {
+        self.edges.try_reserve(1)?;
+        self.ends.try_reserve(1)?;
+        let [(source, from), (target, to)] = [source, target].map(|name| self.end(name));
+        self.edges.push(Edge { source, target, edge_type, status });
+        self.ends.push([from, to]);
+        Ok(())
+    }
+
+    fn end(&self, name: &str) -> (SharedStr, u32) {
+        match self.index.find(name) {
+            Some(position) => (self.index.name(position).clone(), position),
+            None => (name.into(), ResolvedEdges::MISSING),
+        }
+    }
+
+    fn finish(self) -> (Vec<Edge>, ResolvedEdges) {
+        let resolved = ResolvedEdges::of(self.ends, &self.index);
+        (self.edges, resolved)
+    }
+}
+
 /// An immutable payload whose edges are resolved once, however often it is encoded.
 #[derive(Debug)]
 pub struct ResolvedPayload {
@@ -61,6 +109,21 @@ impl ResolvedPayload {
         let resolved = ResolvedEdges::new(&payload);
         resolved.share_names(&mut payload);
         Self { payload, resolved: resolved.into() }
+    }
+
+    /// [`ResolvedPayload::new`] of the payload with the edges that `add` adds, instead of its own.
+    ///
+    /// # Errors
+    /// The error of `add`.
+    pub fn with_edges<E>(
+        mut payload: Payload,
+        add: impl FnOnce(&mut EdgeLinker<'_>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut linker = EdgeLinker::new(&payload.symbols);
+        add(&mut linker)?;
+        let (edges, resolved) = linker.finish();
+        payload.edges = edges;
+        Ok(Self { payload, resolved: resolved.into() })
     }
 
     pub(crate) fn resolved(&self) -> &ResolvedEdges {
@@ -149,6 +212,26 @@ mod tests {
         assert_eq!(payload.edges[0].source.as_ptr(), payload.symbols[1].qualified_name.as_ptr());
         let lazy = ResolvedPayload::from(plain);
         assert_eq!((&lazy.resolved().ends, &lazy), (&resolved.ends, &payload));
+    }
+
+    #[test]
+    fn edges_that_come_one_by_one_are_resolved_alike() {
+        for ends in [&[("b", "a"), ("a", "a")][..], &[("a", "c")], &[]] {
+            let whole = payload(&["a", "b", "a"], ends);
+            let symbols = Payload { edges: Vec::new(), ..whole.clone() };
+            let linked = ResolvedPayload::with_edges(symbols, |edges| {
+                ends.iter().try_for_each(|(source, target)| {
+                    edges.push(source, target, "t".into(), SharedStr::default())
+                })
+            });
+            let (linked, whole) = (linked.unwrap(), ResolvedPayload::new(whole));
+            assert_eq!(linked, whole);
+            assert_eq!(linked.resolved().ends, whole.resolved().ends);
+            assert_eq!(linked.resolved().complete, whole.resolved().complete);
+            for edge in linked.edges.iter().filter(|edge| *edge.source == *"a") {
+                assert_eq!(edge.source.as_ptr(), linked.symbols[0].qualified_name.as_ptr());
+            }
+        }
     }
 
     #[test]

@@ -10,16 +10,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 /// The string of a field; empty if it was not passed.
+pub(super) fn str_of<'a>(value: Option<&'a Bound<'_, PyAny>>, field: &str) -> PyResult<&'a str> {
+    let Some(value) = value else { return Ok("") };
+    args::enough_for(args::utf8(args::text(value, field)?, field)?)
+}
+
+/// A copy of [`str_of`].
 pub(super) fn text_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
-    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
-    Ok(args::enough_for(args::utf8(args::text(value, field)?, field)?)?.into())
+    Ok(str_of(value, field)?.into())
 }
 
 /// The string of a field that usually holds a word of the vocabulary; such a word is not allocated.
 pub(super) fn word_of(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<graph::SharedStr> {
-    let Some(value) = value else { return Ok(graph::SharedStr::default()) };
-    let word = args::enough_for(args::utf8(args::text(value, field)?, field)?)?;
-    Ok(graph::SharedStr::interned(word))
+    Ok(graph::SharedStr::interned(str_of(value, field)?))
 }
 
 /// The integer of a field; 0 if it was not passed.

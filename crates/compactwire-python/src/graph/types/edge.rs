@@ -1,11 +1,12 @@
 //! An edge, as a Python object.
 
-use super::element::{self, Element};
+use super::element::{Element, Given, for_each_element};
 use super::held::Held;
-use crate::graph::arguments::{text_of, word_of};
-use crate::make::{ensure_memory, make_tuple};
+use crate::graph::arguments::{str_of, text_of, word_of};
+use crate::make::{ensure_memory, make_tuple, memory_error};
 use crate::record::{Names, Record};
-use compactwire::gcf::graph;
+use compactwire::gcf::graph::{self, EdgeLinker};
+use compactwire::memory::NO_MEMORY;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -38,11 +39,6 @@ impl Element<4> for Edge {
     const FIELDS: [&'static str; 4] = ["source", "target", "edge_type", "status"];
     const ITEMS: &'static str = "Edge or dict";
     const REQUIRED: usize = 3;
-
-    fn names() -> &'static element::Names {
-        static NAMES: element::Names = element::Names::new();
-        &NAMES
-    }
 
     fn core(&self) -> graph::Edge {
         (*self.0).clone()
@@ -109,4 +105,26 @@ pub(super) fn edges_of(py: Python<'_>, edges: &[graph::Edge]) -> PyResult<Py<PyT
     ensure_memory(4 * size_of_val(edges))?;
     let edges = edges.iter().cloned().map(|edge| Edge(Held::own(edge)).into_pyobject(py));
     Ok(make_tuple(py, edges)?.unbind())
+}
+
+/// Adds the edges of an iterable to a payload.
+pub(super) fn link_edges(
+    iterable: Option<&Bound<'_, PyAny>>,
+    name: &str,
+    edges: &mut EdgeLinker<'_>,
+) -> PyResult<()> {
+    for_each_element::<Edge, _>(iterable, name, |given| {
+        let added = match given {
+            Given::Object(Edge(edge)) => {
+                edges.push(&edge.source, &edge.target, edge.edge_type.clone(), edge.status.clone())
+            }
+            Given::Fields([source, target, edge_type, status]) => edges.push(
+                str_of(source, "source")?,
+                str_of(target, "target")?,
+                word_of(edge_type, "edge_type")?,
+                word_of(status, "status")?,
+            ),
+        };
+        added.map_err(|_| memory_error(NO_MEMORY))
+    })
 }

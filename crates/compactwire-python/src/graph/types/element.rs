@@ -5,17 +5,14 @@
 //! the dict is invalid, the class is called and raises the error.
 
 use crate::args::named::with_article;
-use crate::args::{class_name, each, wrong_type};
+use crate::args::{class_name, each, utf8_if_whole, wrong_type};
 use crate::make::push;
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
+use std::cell::RefCell;
 use std::fmt::Display;
-
-/// The names of fields as Python strings.
-pub(super) type Names = PyOnceLock<Vec<Py<PyString>>>;
 
 /// A class with `N` fields for the elements of a payload.
 pub(super) trait Element<const N: usize>: PyClass<Frozen = True> + Sync {
@@ -28,9 +25,6 @@ pub(super) trait Element<const N: usize>: PyClass<Frozen = True> + Sync {
     const ITEMS: &'static str;
     /// The number of fields at the beginning that have no default.
     const REQUIRED: usize;
-
-    /// [`Element::FIELDS`] as Python strings.
-    fn names() -> &'static Names;
 
     /// The core's value of an object.
     fn core(&self) -> Self::Core;
@@ -55,48 +49,114 @@ pub(super) fn element<'py, T: PyClass>(
     Ok(class.call((), Some(fields))?.cast_into()?)
 }
 
+/// An element that was given.
+pub(super) enum Given<'a, 'py, T, const N: usize> {
+    Object(&'a T),
+    /// The fields of a dict; only fields with a default may be missing.
+    Fields([Option<&'a Bound<'py, PyAny>>; N]),
+}
+
 /// The elements of an iterable.
 pub(super) fn elements<T: Element<N>, const N: usize>(
     iterable: Option<&Bound<'_, PyAny>>,
     name: &str,
 ) -> PyResult<Vec<T::Core>> {
-    let Some(iterable) = iterable else { return Ok(Vec::new()) };
     let mut taken = Vec::new();
-    for (at, object) in each(iterable, name, T::ITEMS)?.enumerate() {
-        let object = object?;
-        let plain = match object.cast_exact::<PyDict>() {
-            Ok(dict) => of_dict::<T, N>(dict)?,
-            Err(_) => None,
+    for_each_element(iterable, name, |given| {
+        let core = match given {
+            Given::Object(object) => T::core(object),
+            Given::Fields(fields) => T::of(fields)?,
         };
-        let core = match plain {
-            Some(core) => core,
-            None => element::<T>(&object, format_args!("{name}[{at}]"))?.get().core(),
-        };
-        push(&mut taken, core)?;
-    }
+        push(&mut taken, core)
+    })?;
     Ok(taken)
 }
 
-/// The element with the fields of a dict; `None` if a required field is missing or a field is unknown.
-fn of_dict<T: Element<N>, const N: usize>(dict: &Bound<'_, PyDict>) -> PyResult<Option<T::Core>> {
-    let py = dict.py();
-    let names = T::names()
-        .get_or_init(py, || T::FIELDS.map(|name| PyString::intern(py, name).unbind()).into());
-    let mut values = [const { None }; N];
-    let mut found = 0;
-    for (i, (name, value)) in names.iter().zip(&mut values).enumerate() {
-        *value = dict.get_item(name)?;
-        found += usize::from(value.is_some());
-        if value.is_none() && i < T::REQUIRED {
-            return Ok(None);
+/// Calls `take` for each element of an iterable.
+pub(super) fn for_each_element<'py, T: Element<N>, const N: usize>(
+    iterable: Option<&Bound<'py, PyAny>>,
+    name: &str,
+    mut take: impl FnMut(Given<'_, 'py, T, N>) -> PyResult<()>,
+) -> PyResult<()> {
+    let Some(iterable) = iterable else { return Ok(()) };
+    let mut keys = Keys::new::<T>(iterable.py());
+    for (at, object) in each(iterable, name, T::ITEMS)?.enumerate() {
+        let object = object?;
+        let plain = match object.cast_exact::<PyDict>() {
+            Ok(dict) => keys.values::<T>(dict)?,
+            Err(_) => None,
+        };
+        if let Some(values) = plain {
+            take(Given::Fields(values.each_ref().map(Option::as_ref)))?;
+        } else {
+            let element = element::<T>(&object, format_args!("{name}[{at}]"))?;
+            take(Given::Object(element.get()))?;
         }
     }
-    if found < dict.len() {
-        return Ok(None);
+    Ok(())
+}
+
+/// The keys of the fields as Python strings. Dicts of one source usually have the same objects as keys, in the
+/// same order, so that each is recognised by its address.
+struct Keys<'py, const N: usize>([Bound<'py, PyString>; N]);
+
+impl<'py, const N: usize> Keys<'py, N> {
+    fn new<T: Element<N>>(py: Python<'py>) -> Self {
+        Self(T::FIELDS.map(|name| PyString::intern(py, name)))
     }
-    let mut fields = values.each_ref().map(Option::as_ref);
-    for field in &mut fields[T::REQUIRED..] {
-        *field = field.filter(|value| !value.is_none());
+
+    /// The values of a dict; `None` if a required field is missing or a field is unknown.
+    fn values<T: Element<N>>(
+        &mut self,
+        dict: &Bound<'py, PyDict>,
+    ) -> PyResult<Option<[Option<Bound<'py, PyAny>>; N]>> {
+        // PyO3 wants a closure that changes nothing.
+        let walk = RefCell::new((self, [const { None }; N], 0, true));
+        dict.locked_for_each(|key, value| {
+            let (keys, values, next, known) = &mut *walk.borrow_mut();
+            match keys.field::<T>(&key, *next)? {
+                Some(field) => (values[field], *next) = (Some(value), field + 1),
+                None => *known = false,
+            }
+            Ok(())
+        })?;
+        let (_, mut values, _, known) = walk.into_inner();
+        if !known || values[..T::REQUIRED].iter().any(Option::is_none) {
+            return Ok(None);
+        }
+        for value in &mut values[T::REQUIRED..] {
+            value.take_if(|value| value.is_none());
+        }
+        Ok(Some(values))
     }
-    T::of(fields).map(Some)
+
+    /// The field of a key, which is probably the field `next` or one after it.
+    #[inline]
+    fn field<T: Element<N>>(
+        &mut self,
+        key: &Bound<'py, PyAny>,
+        next: usize,
+    ) -> PyResult<Option<usize>> {
+        let (before, after) = self.0.split_at(next);
+        let same = |name: &Bound<'py, PyString>| name.is(key);
+        if let Some(at) = after.iter().position(same) {
+            return Ok(Some(next + at));
+        }
+        if let Some(at) = before.iter().position(same) {
+            return Ok(Some(at));
+        }
+        self.learn::<T>(key)
+    }
+
+    /// The field of a key that is another object than the keys so far.
+    #[cold]
+    fn learn<T: Element<N>>(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Option<usize>> {
+        let Ok(key) = key.cast_exact::<PyString>() else { return Ok(None) };
+        let Some(name) = utf8_if_whole(key)? else { return Ok(None) };
+        let field = T::FIELDS.iter().position(|field| *field == name);
+        if let Some(field) = field {
+            self.0[field] = key.clone();
+        }
+        Ok(field)
+    }
 }

@@ -1,6 +1,6 @@
 //! A payload, as a Python object; the objects of its symbols and edges are created on first access.
 
-use super::edge::Edge;
+use super::edge::{Edge, link_edges};
 use super::element::elements;
 use super::held::{Owner, parts};
 use super::symbol::{Symbol, hash_symbol};
@@ -113,10 +113,12 @@ impl Payload {
             token_budget: count_of(token_budget, "token_budget")?,
             pack_root: text_of(pack_root, "pack_root")?,
             symbols: elements::<Symbol, _>(symbols, "symbols")?,
-            edges: elements::<Edge, _>(edges, "edges")?,
+            edges: Vec::new(),
         };
         ensure_memory(GRAPH_FACTOR.saturating_mul(payload.size()))?;
-        Ok(ResolvedPayload::new(payload).into())
+        let linked =
+            ResolvedPayload::with_edges(payload, |linker| link_edges(edges, "edges", linker))?;
+        Ok(linked.into())
     }
 
     /// The tool that produced the payload.

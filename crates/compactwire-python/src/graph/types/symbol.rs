@@ -2,7 +2,7 @@
 
 use super::bits;
 use super::components::Components;
-use super::element::{self, Element, element};
+use super::element::{Element, element};
 use super::held::Held;
 use super::location::Location;
 use crate::graph::arguments::{count_of, number, text_of, word_of};
@@ -68,11 +68,6 @@ impl Element<8> for Symbol {
     ];
     const ITEMS: &'static str = "Symbol or dict";
     const REQUIRED: usize = 2;
-
-    fn names() -> &'static element::Names {
-        static NAMES: element::Names = element::Names::new();
-        &NAMES
-    }
 
     fn core(&self) -> graph::Symbol {
         (*self.0).clone()
