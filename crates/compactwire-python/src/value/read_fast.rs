@@ -106,10 +106,10 @@ fn subclass_of<'v>(
     unsafe {
         if ffi::PyDict_Check(object) != 0 {
             // The order of an `OrderedDict` is not that of its dict; its methods may run Python code.
-            let is_ordered =
-                ordered.is_null() || ffi::PyType_IsSubtype(ffi::Py_TYPE(object), ordered) != 0;
-            let dict = BorrowedDict { dict: object, next: 0 };
-            return Ok(if is_ordered { Found::Foreign } else { Found::Object(dict) });
+            if ordered.is_null() || ffi::PyType_IsSubtype(ffi::Py_TYPE(object), ordered) != 0 {
+                return Err(Stop::Failed(NotPlain));
+            }
+            return Ok(Found::Object(BorrowedDict { dict: object, next: 0 }));
         }
         if ffi::PyUnicode_Check(object) != 0 {
             Ok(Found::Text(text_of(object)?))
