@@ -10,14 +10,15 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import partial
-from typing import Any
+from operator import attrgetter, methodcaller
+from typing import Any, TypeAlias
 
-# Modules that are slow to import or may not be installed are looked up in `sys.modules`: an object
-# of their types can only exist if they are imported.
+# What converts the objects of a class. It returns `NotImplemented` for one that it cannot convert.
+_Convert: TypeAlias = Callable[[Any], Any]
 
-
-# Made once, because a union of classes takes longer to create than to test.
-_MOMENTS = (datetime, time)
+# The classes that were found last, because the search takes longer than most conversions.
+_found: dict[type, _Convert] = {}
+_MAX_FOUND = 256
 
 
 class UnsetField:
@@ -35,18 +36,36 @@ class UnsetField:
 
 def common(obj: Any) -> Any:
     """Return what to write in place of an object, or `NotImplemented`."""
-    if isinstance(obj, _MOMENTS):
-        return _moment(obj)
-    if isinstance(obj, date):
-        return obj.isoformat()
-    for module, convert in _CONVERTERS.items():
-        if module in sys.modules:
-            found = convert(obj, sys.modules[module])
-            if found is not NotImplemented:
-                return found
-    if hasattr(type(obj), "model_dump") and hasattr(type(obj), "model_fields"):
-        return obj.model_dump()
-    return NotImplemented
+    convert = _found.get(type(obj)) or _search(obj)
+    return convert(obj) if convert else NotImplemented
+
+
+def _search(obj: Any) -> _Convert | None:
+    cls = type(obj)
+    convert = _of_class(cls)
+    if convert:
+        if len(_found) >= _MAX_FOUND:
+            _found.clear()
+        _found[cls] = convert
+    elif obj.__class__ is not cls:
+        # A proxy, which says that it has the class of another object.
+        convert = _of_class(obj.__class__)
+    return convert
+
+
+def _of_class(cls: type) -> _Convert | None:
+    if issubclass(cls, datetime | time):
+        return _moment
+    if issubclass(cls, date):
+        return methodcaller("isoformat")
+    # Modules that are slow to import or may not be installed are not imported: an object of their
+    # classes can only exist if they are.
+    loaded = ((sys.modules.get(module), of) for module, of in _CONVERTERS.items())
+    found = (of(cls, module) for module, of in loaded if module)
+    convert = next(filter(None, found), None)
+    if convert is None and hasattr(cls, "model_dump") and hasattr(cls, "model_fields"):
+        return methodcaller("model_dump")
+    return convert
 
 
 def common_or(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -103,18 +122,22 @@ def _without_zeros(text: str) -> str:
     return head + ("." + fraction if fraction else "") + rest[digits:]
 
 
-def _shrunk(obj: Any, core: Any) -> Any:
-    return obj.text if isinstance(obj, core.Shrunk) else NotImplemented
+def _shrunk(cls: type, core: Any) -> _Convert | None:
+    return attrgetter("text") if issubclass(cls, core.Shrunk) else None
 
 
-def _uuid(obj: Any, uuid: Any) -> Any:
-    return str(obj) if isinstance(obj, uuid.UUID) else NotImplemented
+def _uuid(cls: type, uuid: Any) -> _Convert | None:
+    return str if issubclass(cls, uuid.UUID) else None
 
 
-def _decimal(obj: Any, decimal: Any) -> Any:
+def _decimal(cls: type, decimal: Any) -> _Convert | None:
+    return _digits if issubclass(cls, decimal.Decimal) else None
+
+
+def _digits(number: Any) -> Any:
     """All digits, without an exponent."""
-    if isinstance(obj, decimal.Decimal) and obj.is_finite() and _zeros(obj) <= _MAX_ZEROS:
-        return format(obj, "f")
+    if number.is_finite() and _zeros(number) <= _MAX_ZEROS:
+        return format(number, "f")
     return NotImplemented
 
 
@@ -124,16 +147,23 @@ def _zeros(number: Any) -> int:
     return zeros
 
 
-def _enum(obj: Any, enum: Any) -> Any:
-    return obj.value if isinstance(obj, enum.Enum) else NotImplemented
+def _enum(cls: type, enum: Any) -> _Convert | None:
+    return attrgetter("value") if issubclass(cls, enum.Enum) else None
 
 
-def _dataclass(obj: Any, dataclasses: Any) -> Any:
-    if isinstance(obj, type) or not dataclasses.is_dataclass(obj):
-        return NotImplemented
-    names = [field.name for field in dataclasses.fields(obj)]
+def _dataclass(cls: type, dataclasses: Any) -> _Convert | None:
+    if not dataclasses.is_dataclass(cls):
+        return None
+    names = [field.name for field in dataclasses.fields(cls)]
     # A name that begins with an underscore is private; orjson omits it too.
-    return {name: _field(obj, name) for name in names if not name.startswith("_")}
+    return partial(_record, [name for name in names if not name.startswith("_")])
+
+
+def _record(names: list[str], obj: Any) -> dict[str, Any]:
+    try:
+        return {name: getattr(obj, name) for name in names}
+    except AttributeError:
+        return {name: _field(obj, name) for name in names}
 
 
 def _field(obj: Any, name: str) -> Any:
@@ -144,9 +174,11 @@ def _field(obj: Any, name: str) -> Any:
         return UnsetField(obj, name)
 
 
-def _numpy(obj: Any, numpy: Any) -> Any:
-    if not isinstance(obj, numpy.ndarray | numpy.generic):
-        return NotImplemented
+def _numpy(cls: type, numpy: Any) -> _Convert | None:
+    return partial(_numpy_values, numpy) if issubclass(cls, numpy.ndarray | numpy.generic) else None
+
+
+def _numpy_values(numpy: Any, obj: Any) -> Any:
     kind = obj.dtype.kind
     if obj.dtype.char == "g":
         return NotImplemented  # Python has no number with the digits of a longdouble.
@@ -170,19 +202,27 @@ def _numpy_times(text: Any) -> Any:
     return head + point + fraction if fraction else head
 
 
-def _pandas(obj: Any, pandas: Any) -> Any:
+def _pandas(cls: type, pandas: Any) -> _Convert | None:
     """A missing value, or an index or array, as a Series of the same values writes them."""
-    if obj is pandas.NA:
-        return None
-    if isinstance(obj, pandas.MultiIndex):
-        levels = (obj.get_level_values(at) for at in range(obj.nlevels))
-        return list(zip(*(_pandas_values(level, pandas) for level in levels), strict=True))
-    if isinstance(obj, pandas.Index | pandas.api.extensions.ExtensionArray):
-        return _pandas_values(obj, pandas)
-    return NotImplemented
+    if issubclass(cls, type(pandas.NA)):
+        return _null
+    if issubclass(cls, pandas.MultiIndex):
+        return partial(_rows_of_index, pandas)
+    if issubclass(cls, pandas.Index | pandas.api.extensions.ExtensionArray):
+        return partial(_pandas_values, pandas)
+    return None
 
 
-def _pandas_values(obj: Any, pandas: Any) -> list[Any]:
+def _null(_: Any) -> None:
+    return None
+
+
+def _rows_of_index(pandas: Any, index: Any) -> list[Any]:
+    levels = (index.get_level_values(at) for at in range(index.nlevels))
+    return list(zip(*(_pandas_values(pandas, level) for level in levels), strict=True))
+
+
+def _pandas_values(pandas: Any, obj: Any) -> list[Any]:
     """The values of an index or array; of a type with a named zone in UTC, as a column has them."""
     column = pandas.Series(obj, dtype=obj.dtype)  # Otherwise the type of objects is inferred.
     values = column.astype(object)
@@ -208,7 +248,7 @@ def _is_fixed(zone: tzinfo) -> bool:
 # exponent of the formats of IEEE 754 is 6144.
 _MAX_ZEROS = 10_000
 
-_CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {
+_CONVERTERS: dict[str, Callable[[type, Any], _Convert | None]] = {
     "compactwire._core": _shrunk,
     "uuid": _uuid,
     "decimal": _decimal,

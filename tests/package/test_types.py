@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import gc
 import importlib
 import inspect
 import io
 import json
+import weakref
 from collections import namedtuple
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -320,6 +322,46 @@ def test_default_converts_what_the_table_does_not(function: str) -> None:
         assert write(timedelta(days=2), types="common", default=lambda _: Color.RED) == "red"
         with pytest.raises(cw.OptionError, match="types must be 'common' or 'json'"):
             write(1, types="all")
+
+
+class Proxy:
+    """Says that it is the object that it stands for, as a `LocalProxy` does."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    @property
+    def __class__(self) -> Any:  # type: ignore[misc]  # The class of a proxy cannot be set.
+        return type(self._target)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+def test_a_proxy_is_written_as_what_it_stands_for() -> None:
+    proxies = [Proxy(date(2026, 1, 1)), Proxy(Color.RED), Proxy(time(1)), Proxy(Color.RED)]
+    assert gcf.loads(gcf.dumps(proxies, types="common")) == ["2026-01-01", "red", "01:00:00", "red"]
+
+
+def test_a_class_may_become_a_dataclass_after_it_was_refused() -> None:
+    class Later:
+        x: int = 5
+
+    with pytest.raises(cw.UnsupportedValue):
+        gcf.dumps([Later()], types="common")
+    dataclasses.dataclass(Later)
+    assert gcf.loads(gcf.dumps([Later(), Later()], types="common")) == [{"x": 5}, {"x": 5}]
+
+
+def test_classes_that_were_written_do_not_pile_up() -> None:
+    references = []
+    for _ in range(600):
+        made = dataclasses.make_dataclass("Made", ["x"])
+        references.append(weakref.ref(made))
+        assert gcf.loads(gcf.dumps(made(1), types="common")) == {"x": 1}
+    del made
+    gc.collect()
+    assert sum(one() is not None for one in references) <= 256
 
 
 def test_shrink_alone_has_common_types_by_default() -> None:
