@@ -22,6 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import compactwire as cw
 from compactwire import gcf
@@ -322,6 +324,39 @@ def test_default_converts_what_the_table_does_not(function: str) -> None:
         assert write(timedelta(days=2), types="common", default=lambda _: Color.RED) == "red"
         with pytest.raises(cw.OptionError, match="types must be 'common' or 'json'"):
             write(1, types="all")
+
+
+class OwnDate(date):
+    def isoformat(self) -> str:
+        return "of the subclass"
+
+
+ZONES = st.sampled_from([None, UTC, timezone(timedelta(hours=2)), timezone(timedelta(0), "UTC")])
+MOMENTS = st.one_of(
+    st.datetimes(timezones=ZONES),
+    st.builds(datetime, *[st.just(1)] * 6, st.sampled_from([0, 10, 500_000, 999_999]), ZONES),
+    st.dates(),
+    st.times(timezones=ZONES),
+    st.builds(OwnDate, *[st.just(1)] * 3),
+)
+
+
+@given(st.lists(MOMENTS, min_size=1))
+def test_times_are_written_as_python_writes_them(moments: list[Any]) -> None:
+    def written(one: Any) -> str:
+        text: str = one.isoformat()
+        head, _, fraction = text.partition(".")
+        digits = fraction[: len(fraction) - len(fraction.lstrip("0123456789"))]
+        kept = digits.rstrip("0")
+        text = head + ("." + kept if kept else "") + fraction[len(digits) :]
+        return text.replace("+00:00", "Z")
+
+    expected = list(map(written, moments))
+    assert gcf.loads(gcf.dumps(moments, types="common")) == expected
+    assert cw.expand(cw.shrink(moments).text) == expected
+    rows = [{"id": 1, "at": one} for one in moments]
+    found = gcf.loads(gcf.dumps(rows, types="common"))
+    assert [row["at"] for row in found] == expected
 
 
 class Proxy:

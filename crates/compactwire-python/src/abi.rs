@@ -7,6 +7,8 @@
 //! On Windows, both link the functions that PyO3 declares and no others: it names the DLL of each, so that no
 //! import library is needed. A function that is declared here would be an undefined symbol.
 
+use std::ffi::c_int;
+
 #[cfg(not(Py_LIMITED_API))]
 pub(crate) use of_one_version::*;
 #[cfg(Py_LIMITED_API)]
@@ -14,6 +16,7 @@ pub(crate) use stable::*;
 
 #[cfg(not(Py_LIMITED_API))]
 mod of_one_version {
+    use super::Moment;
     #[cfg(not(Py_3_14))]
     use super::Units;
     use compactwire::text::characters::{self, Measure, Unit};
@@ -141,6 +144,43 @@ mod of_one_version {
                 ffi::PyUnicode_2BYTE_KIND => Some(Units::Two(from_raw_parts(start.cast(), count))),
                 _ => None,
             }
+        }
+    }
+
+    /// The fields of a `date` or a `datetime`; `None` for an instance of a subclass, or with a zone other than
+    /// `timezone.utc`.
+    pub(crate) fn moment(object: &Bound<'_, PyAny>) -> Option<Moment> {
+        let object = object.as_ptr();
+        // SAFETY: the thread is attached, the table lives as long as the interpreter, and the fields are read
+        // from objects of exactly their class.
+        unsafe {
+            if ffi::PyDateTimeAPI().is_null() {
+                ffi::PyDateTime_IMPORT();
+            }
+            let Some(api) = ffi::PyDateTimeAPI().as_ref() else {
+                ffi::PyErr_Clear();
+                return None;
+            };
+            let class = ffi::Py_TYPE(object);
+            if class != api.DateTimeType && class != api.DateType {
+                return None;
+            }
+            let year = ffi::PyDateTime_GET_YEAR(object);
+            let date = [year, ffi::PyDateTime_GET_MONTH(object), ffi::PyDateTime_GET_DAY(object)];
+            if class == api.DateType {
+                return Some(Moment { date, clock: None, is_utc: false });
+            }
+            let zone = ffi::PyDateTime_DATE_GET_TZINFO(object);
+            if zone != ffi::Py_None() && zone != api.TimeZone_UTC {
+                return None;
+            }
+            let clock = [
+                ffi::PyDateTime_DATE_GET_HOUR(object),
+                ffi::PyDateTime_DATE_GET_MINUTE(object),
+                ffi::PyDateTime_DATE_GET_SECOND(object),
+                ffi::PyDateTime_DATE_GET_MICROSECOND(object),
+            ];
+            Some(Moment { date, clock: Some(clock), is_utc: zone == api.TimeZone_UTC })
         }
     }
 
@@ -290,6 +330,7 @@ mod of_one_version {
 #[cfg(Py_LIMITED_API)]
 mod stable {
     pub(crate) use super::growing_dict as dict;
+    pub(crate) use super::no_moment as moment;
     pub(crate) use super::no_units as units;
     pub(crate) use super::resize_by_copy as resize;
     pub(crate) use super::set_hashed as set_known;
@@ -410,6 +451,21 @@ impl Units<'_> {
 #[cfg(any(Py_3_14, Py_LIMITED_API))]
 #[inline]
 pub(crate) unsafe fn no_units<'a>(_: *mut pyo3::ffi::PyObject) -> Option<Units<'a>> {
+    None
+}
+
+/// The fields of a `date` or `datetime`.
+pub(crate) struct Moment {
+    /// Year, month and day.
+    pub(crate) date: [c_int; 3],
+    /// Hour, minute, second and microsecond.
+    pub(crate) clock: Option<[c_int; 4]>,
+    pub(crate) is_utc: bool,
+}
+
+/// `moment` where the layout of a `datetime` is not known.
+#[cfg(Py_LIMITED_API)]
+pub(crate) fn no_moment(_: &pyo3::Bound<'_, pyo3::PyAny>) -> Option<Moment> {
     None
 }
 

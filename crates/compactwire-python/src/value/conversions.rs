@@ -1,11 +1,17 @@
-//! The calls of `default=`, and what they returned before a walk stopped.
+//! The conversions that `types=` and `default=` name: the calls of a function, and what they returned before a
+//! walk stopped.
 
 use super::kind::{Kind, is_container, kind};
+use super::moments;
+use crate::args::{check_callable, one_of};
 use crate::column::is_column;
+use crate::make::ensure_memory;
 use compactwire::interrupt::unchecked;
 use compactwire::memory;
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,9 +19,51 @@ use std::collections::VecDeque;
 /// How many times in a row `default=` is called, as long as its results are not JSON types.
 const MAX_DEFAULTS: usize = 128;
 
-/// The function that the caller passed as `default=`, and its results that are not read yet.
+/// The functions `common` and `common_or` of `compactwire._types`.
+static COMMON: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
+
+/// More bytes of memory than the import of a module takes.
+const IMPORT_SIZE: usize = 4 << 20;
+
+/// Whether `types=` names the common types; an error for another word, and for a `default=` that is no function.
+pub(crate) fn are_common(types: &str, default: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+    default.map(|default| check_callable(default, "default")).transpose()?;
+    one_of("types", types, [("common", true), ("json", false)])
+}
+
+/// The function that converts objects which are not JSON types: `default=`, after the conversions
+/// that `types=` names.
+pub(crate) fn converter<'py>(
+    py: Python<'py>,
+    types: &str,
+    default: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !are_common(types, default)? {
+        return Ok(default.cloned());
+    }
+    let [common, common_or] = COMMON.get_or_try_init(py, || {
+        // PyO3 panics if there is not enough memory for a name.
+        ensure_memory(IMPORT_SIZE)?;
+        let module = py.import(intern!(py, "compactwire._types"))?;
+        let function = |name| module.getattr(name).map(Bound::unbind);
+        PyResult::Ok([function("common")?, function("common_or")?])
+    })?;
+    match default {
+        None => Ok(Some(common.bind(py).clone())),
+        Some(default) => common_or.bind(py).call1((default,)).map(Some),
+    }
+}
+
+/// Whether a function is that of the common types alone.
+fn is_common(function: &Bound<'_, PyAny>) -> bool {
+    COMMON.get(function.py()).is_some_and(|[common, _]| function.is(common))
+}
+
+/// The function that [`converter`] returns, and its results that are not read yet.
 pub(crate) struct Conversions<'py> {
     pub(super) default: Bound<'py, PyAny>,
+    /// Whether `default` is `compactwire._types.common`.
+    is_common: bool,
     /// What [`Conversions::scalar`] has converted, in the order of the value.
     converted: RefCell<VecDeque<(Bound<'py, PyAny>, Converted<'py>)>>,
     /// The class of the last object that was not a column of Arrow.
@@ -26,6 +74,7 @@ impl<'py> Conversions<'py> {
     pub(crate) fn new(default: &Bound<'py, PyAny>) -> Self {
         Self {
             default: default.clone(),
+            is_common: is_common(default),
             converted: RefCell::default(),
             no_column: RefCell::default(),
         }
@@ -79,6 +128,11 @@ impl<'py> Conversions<'py> {
     fn convert(&self, object: &Bound<'py, PyAny>) -> PyResult<Converted<'py>> {
         let mut object = object.clone();
         for _ in 0..MAX_DEFAULTS {
+            if self.is_common
+                && let Some(text) = moments::text(&object)?
+            {
+                return Ok(Converted::To(text.into_any()));
+            }
             let result = unchecked(|| self.default.call1((&object,)))?;
             if result.is(object.py().NotImplemented()) {
                 return Ok(Converted::Refused(object));
