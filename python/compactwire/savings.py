@@ -51,10 +51,12 @@ class Saving:
         Why nothing was saved, or an empty string. The words are those of `compactwire.Shrunk`;
         adapters add `"excluded"`, `"document"` and `"program"` (a program that the model wrote
         reads the result); MCP adds `"error"`, `"differs"` (the structured content says something
-        else than the text, or other blocks stand beside it), `"no-text"`, `"time"`, and where
-        structured content stays: `"app"` (a user interface reads it), `"audience"` (the text is not
-        for everybody) and `"unlisted"` (the host was not sent the tool's definition); HTTP has
-        `"no-session"`, `"busy"`, `"size"`, `"encoded"`, `"not-text"`, `"no-gain"` and `"refused"`.
+        else than the text, or other blocks stand beside it), `"no-text"`, `"time"`,
+        `"verbatim"` (the server says that its texts must stay as they are), and where structured
+        content stays: `"app"` (a user interface reads it), `"audience"` (the text is not for
+        everybody) and `"unlisted"` (the host was not sent the tool's definition); HTTP has
+        `"no-session"`, `"new"`, `"busy"`, `"size"`, `"encoded"`, `"not-text"`, `"no-gain"`
+        and `"refused"`.
     structured : int or None
         The size of the structured content as compact JSON, None if the result had none.
     dropped : bool

@@ -42,10 +42,10 @@ def server(*, interface: bool = False, **options: Any) -> FastMCP:
         return said
 
     @one.tool
-    def mixed() -> ToolResult:
+    def mixed(meta: dict[str, Any] | None = None) -> ToolResult:
         """Return an image, a text and meta data."""
         block = TextContent(type="text", text=TEXT)
-        return ToolResult(content=[IMAGE, block], meta={"x": 1})
+        return ToolResult(content=[IMAGE, block], meta=meta or {"x": 1})
 
     @one.tool
     def failed(text: str) -> ToolResult:
@@ -136,6 +136,13 @@ def test_only_texts_change() -> None:
     assert result.content[0] == IMAGE
     assert result.content[1].text == SHORT
     assert result.meta["x"] == 1
+
+
+def test_a_text_stays_if_the_tool_says_so() -> None:
+    records: list[Saving] = []
+    result = called("mixed", {"meta": {"compactwire/verbatim": True}}, on_saving=records.append)
+    assert result.content[1].text == TEXT
+    assert records[0].reason == "verbatim"
 
 
 def test_a_result_for_a_user_interface_stays_whole() -> None:

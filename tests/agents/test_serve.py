@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ def with_client(server: Any, mode: str, use: Callable[[Any], Awaitable[Any]]) ->
     return asyncio.run(run())
 
 
-def over_stdio(*options: str) -> Any:
-    program, *arguments = [*COMMAND, *options]
+def over_stdio(*options: str, command: Sequence[str] = COMMAND) -> Any:
+    program, *arguments = [*command, *options]
     # By default the SDK passes on few variables, and not where this package is.
     environment = dict(os.environ)
     return stdio_client(StdioServerParameters(command=program, args=arguments, env=environment))
@@ -88,6 +88,16 @@ def test_a_session_over_stdio(mode: str, folder: Path) -> None:
     with_client(over_stdio("--root", str(folder)), mode, use)
     assert (folder / "rows.gcf").read_text(encoding="utf-8") == SHORT
     assert cad.load(folder / "part.vcadb") == cad.from_compact("C 1 2 3")
+
+
+@either_era
+def test_the_relay_passes_on_what_the_tools_say(mode: str) -> None:
+    async def use(client: Any) -> None:
+        await client.list_tools()
+        assert json.loads(await said(client, "expand", text=SHORT)) == ROWS
+
+    relay = [*COMMAND[:-1], "proxy", "--no-ledger", "--", *COMMAND]
+    with_client(over_stdio(command=relay), mode, use)
 
 
 @either_era

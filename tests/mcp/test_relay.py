@@ -258,6 +258,15 @@ def test_a_result_for_a_user_interface_stays_whole(meta: dict[str, Any]) -> None
     assert one.answered({**result, "_meta": meta}) == {**result, "_meta": meta}
 
 
+@pytest.mark.parametrize(("value", "stays"), [(True, True), (False, False), (1, False)])
+def test_a_text_stays_if_the_server_says_so(value: Any, stays: bool) -> None:
+    one = Connection()
+    one.ask("tools/call", name="rows")
+    meta = {"compactwire/verbatim": value}
+    assert one.answered(text(_meta=meta)) == text(TEXT if stays else SHORT, _meta=meta)
+    assert one.records[-1].reason == ("verbatim" if stays else "")
+
+
 @pytest.mark.parametrize(
     ("audience", "shrunk", "dropped"),
     [

@@ -133,10 +133,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._folder": set(),
     "mcp._roots": {"_texts", "mcp._folder"},
     "mcp._serve": {"_core", "_texts"}
-    | {
-        f"mcp.{name}"
-        for name in ("_definitions", "_folder", "_host", "_messages", "_roots", "_toolbox")
-    },
+    | {f"mcp.{name}" for name in ("_definitions", "_folder", "_host", "_messages", "_readers")}
+    | {"mcp._roots", "mcp._toolbox"},
     "mcp._toolbox": {"_cad_tool", "_core", "_expanded", "_lines", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_databases", "_texts", "errors"},

@@ -6,7 +6,7 @@ import json
 from contextvars import ContextVar
 
 from ._project import Projector
-from ._readers import EVERYBODY, MODEL, has_interface, roles
+from ._readers import EVERYBODY, MODEL, has_interface, is_verbatim, roles
 from ._schemas import slim
 
 try:
@@ -117,6 +117,8 @@ class CompactMiddleware(Middleware):
         kept, stays = await self._kept(context), ""
         # A tool that passes on what others return, such as those that search for tools.
         kept = kept or next(filter(None, inner), "")
+        if not kept and is_verbatim(result.meta):
+            kept = "verbatim"
         if kept == "app" or has_interface(result.meta):
             kept = stays = "app"
         elif self._projector.drop and await self._serves_interfaces(context):

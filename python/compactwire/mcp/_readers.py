@@ -1,4 +1,4 @@
-"""Which readers a result is meant for: the model, the user, or the program of a user interface.
+"""What a server says of the readers of a result: the model, the user, a user interface.
 
 Source: `Annotations` of the Model Context Protocol; its extension MCP Apps (`_meta.ui`, before
 `_meta["ui/resourceUri"]`), and `openai/outputTemplate` of the Apps SDK of OpenAI.
@@ -6,10 +6,14 @@ Source: `Annotations` of the Model Context Protocol; its extension MCP Apps (`_m
 
 from __future__ import annotations
 
-__all__ = ["EVERYBODY", "MODEL", "has_interface", "roles"]
+__all__ = ["EVERYBODY", "MODEL", "VERBATIM_META", "has_interface", "is_verbatim", "roles"]
 
 MODEL = "assistant"
 EVERYBODY = frozenset({MODEL, "user"})
+
+_VERBATIM = "compactwire/verbatim"
+VERBATIM_META = {_VERBATIM: True}
+"""The `_meta` of a result whose texts must stay as they are."""
 
 
 def has_interface(meta: object) -> bool:
@@ -18,6 +22,11 @@ def has_interface(meta: object) -> bool:
         isinstance(key, str) and (key in ("ui", "openai/outputTemplate") or key.startswith("ui/"))
         for key in meta
     )
+
+
+def is_verbatim(meta: object) -> bool:
+    """Whether the `_meta` of a result says that its texts must stay as they are."""
+    return isinstance(meta, dict) and meta.get(_VERBATIM) is True
 
 
 def roles(annotations: object) -> frozenset[str]:

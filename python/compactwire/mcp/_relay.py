@@ -18,7 +18,7 @@ import threading
 from dataclasses import dataclass, replace
 
 from ._messages import cancelled_id, each, id_key, is_answer, read_message
-from ._readers import EVERYBODY, MODEL, has_interface, roles
+from ._readers import EVERYBODY, MODEL, has_interface, is_verbatim, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
 
@@ -233,12 +233,13 @@ class Relay:
         tool = hash(call.tool)
         if tool in self._with_interface or has_interface(meta):
             return "app", "app"
+        kept = call.kept or ("verbatim" if is_verbatim(meta) else "")
         if self._with_interface:
-            return call.kept, "app"
+            return kept, "app"
         if tool not in self._without_schema:
-            return call.kept, "unlisted"
+            return kept, "unlisted"
         everybody = all(block.roles == EVERYBODY for block in blocks if block)
-        return call.kept, "" if everybody else "audience"
+        return kept, "" if everybody else "audience"
 
     def unanswered(self, message: str, data: object) -> Iterator[bytes]:
         """An error for each request that has no answer, when the server has ended."""

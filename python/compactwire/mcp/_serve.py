@@ -25,6 +25,7 @@ from ._definitions import ToolError
 from ._folder import nothing_unfinished
 from ._host import STDIN, STDOUT, TooLongError, hung_up, lines, prepare, write
 from ._messages import each, id_key, read_message
+from ._readers import VERBATIM_META
 from ._toolbox import Toolbox
 
 try:
@@ -77,11 +78,11 @@ def make_server(roots: Roots) -> Any:
     async def call_tool(_context: Any, params: Any) -> Any:
         work = (toolbox.call, params.name, params.arguments or {})
         try:
-            said, failed = await anyio.to_thread.run_sync(*work, limiter=threads), False
+            said = await anyio.to_thread.run_sync(*work, limiter=threads)
         except ToolError as error:
-            said, failed = str(error), True
-        block = types.TextContent(type="text", text=said)
-        return types.CallToolResult(content=[block], is_error=failed)
+            return types.CallToolResult(content=[_block(str(error))], is_error=True)
+        # The relay would shrink the JSON of `expand` again.
+        return types.CallToolResult(content=[_block(said)], _meta=dict(VERBATIM_META))
 
     return Server(
         "compactwire",
@@ -90,6 +91,10 @@ def make_server(roots: Roots) -> Any:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _block(text: str) -> Any:
+    return types.TextContent(type="text", text=text)
 
 
 def serve_stdio(roots: Roots, warn: Callable[[str], object]) -> int:
