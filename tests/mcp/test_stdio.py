@@ -515,6 +515,10 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     made = run("proxy", folder=tmp_path)
     assert made.returncode == 2
     assert "the command that starts the server is missing" in made.stderr
+    made = run("proxy", "--", "", folder=tmp_path)
+    assert made.returncode == 2
+    assert "the command that starts the server is an empty text" in made.stderr
+    (tmp_path / "circle").symlink_to("circle")
     made = run("proxy", "--", "no-such-program-here", folder=tmp_path)
     assert made.returncode == 1
     assert made.stderr.startswith(
@@ -524,6 +528,7 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
     for command, said in (
         (str(tmp_path / "none"), "or the interpreter in its first line, does not exist"),
         (str(tmp_path), "Permission denied; expected a program or an executable script"),
+        (str(tmp_path / "circle"), "is a link in a circle, or below one"),
         ("C://none", "or the interpreter in its first line, does not exist"),
         ("ws://host/mcp?key=1", "error: a URL of ws:// cannot be relayed: expected one of http"),
     ):

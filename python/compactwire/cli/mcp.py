@@ -171,6 +171,12 @@ def _run_proxy(args: argparse.Namespace) -> int:
     if not command:
         tell("compactwire mcp proxy: error: the command that starts the server is missing")
         return _WRONG_USAGE
+    if not command[0]:
+        tell(
+            "compactwire mcp proxy: error: the command that starts the server is an empty text; "
+            "is it a variable without a value?"
+        )
+        return _WRONG_USAGE
     stdout()  # Raises if it is closed: a pipe to the server would get its number.
     endpoint = _endpoint(args, command)
     if sys.stdin is None:

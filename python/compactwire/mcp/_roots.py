@@ -32,7 +32,7 @@ _ADVICE = {
     errno.EEXIST: "exists already; name another file, or ask the user for --overwrite",
     errno.ELOOP: "is a link in a circle, or became a link while it was opened",
     errno.EISDIR: "is a folder; name a file",
-    errno.ENOTDIR: "a part of the path is not a folder, or became a link",
+    errno.ENOTDIR: "a part of the path is not a folder, leads in a circle, or became a link",
 }
 
 
@@ -258,8 +258,10 @@ def _allowed(character: str) -> bool:
 def _must_be_regular(found: os.stat_result, shown: str, argument: str) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise PathError(f"{argument}: {shown} is a folder; name a file")
+    if stat.S_ISLNK(found.st_mode):  # All links that lead anywhere were followed.
+        raise PathError(f"{argument}: {shown} {_ADVICE[errno.ELOOP]}")
     if not stat.S_ISREG(found.st_mode):
-        raise PathError(f"{argument}: {shown} is not a regular file, but a device, pipe or link")
+        raise PathError(f"{argument}: {shown} is not a regular file, but a device or pipe")
 
 
 def _shown(path: str) -> str:

@@ -13,6 +13,7 @@ Source: the stdio transport of the Model Context Protocol: a message is a line.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import queue
 import shutil
@@ -344,6 +345,8 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def _cannot_start(program: str, error: OSError) -> OSError:
     problem = f"the MCP server cannot be started: {program!r}"
+    if error.errno == errno.ELOOP:
+        return OSError(f"{problem} is a link in a circle, or below one")
     if not isinstance(error, FileNotFoundError):
         return OSError(f"{problem}: {error.strerror}; expected a program or an executable script")
     if Path(program).name != program:
