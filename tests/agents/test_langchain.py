@@ -195,23 +195,38 @@ def test_a_result_for_the_user_stays_as_it_is() -> None:
     assert (answer.type, answer.content) == ("tool", TEXT)
 
 
-def test_a_stream_has_the_short_text() -> None:
-    model = Model(messages=iter([called("list_rows"), AIMessage("done")]))
-    agent = create_agent(model, TOOLS, middleware=[CompactToolResults()])
-    asked = {"messages": [HumanMessage("go")]}
-    parts = [part for part in agent.stream(asked, stream_mode="updates") if "tools" in part]
-    assert parts[0]["tools"]["messages"][0].content == cw.shrink(TEXT).text
+def streamed(mode: Any) -> list[Any]:
+    """The parts of a stream in which a tool is called."""
+    said = iter([called("list_rows"), AIMessage("done")])
+    model = Model(messages=said, disable_streaming=True)
+    agent = create_agent(
+        model, TOOLS, middleware=[CompactToolResults()], checkpointer=InMemorySaver()
+    )
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    return list(agent.stream({"messages": [HumanMessage("go")]}, thread, stream_mode=mode))
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "tasks", "checkpoints", "debug"])
+def test_a_stream_has_the_short_text(mode: str) -> None:
+    parts = repr(streamed(mode))
+    assert repr(SHORT) in parts
+    assert repr(TEXT) not in parts
+
+
+def test_the_stream_of_tools_has_the_original() -> None:
+    (finished,) = [part for part in streamed("tools") if part["event"] == "tool-finished"]
+    assert finished["output"].content == TEXT
 
 
 def test_streamed_messages_have_the_short_text() -> None:
-    async def streamed() -> list[Any]:
+    async def parts() -> list[Any]:
         said = iter([called("list_rows"), AIMessage("done")])
         model = Model(messages=said, disable_streaming=True)
         agent = create_agent(model, TOOLS, middleware=[CompactToolResults()])
         asked = {"messages": [HumanMessage("go")]}
         return [part async for part, _ in agent.astream(asked, stream_mode="messages")]
 
-    found = [one for one in asyncio.run(streamed()) if isinstance(one, ToolMessage)]
+    found = [one for one in asyncio.run(parts()) if isinstance(one, ToolMessage)]
     assert [message.content for message in found] == [SHORT]
 
 
