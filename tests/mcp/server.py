@@ -119,4 +119,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if "--fork" in sys.argv:
+        if os.fork():
+            os._exit(0)
+        if "--leave" in sys.argv:
+            os.setsid()
     main()

@@ -19,7 +19,7 @@ import pytest
 from tests.mcp.test_projection import ROWS, SHORT, TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 RESULT = '{"jsonrpc": "2.0", "id": 1, "result": {}}'
 NOT_WRITTEN = "an answer cannot be written to standard output: No space left on device"
@@ -34,10 +34,12 @@ pytestmark = pytest.mark.skipif(
 class Host:
     """A host that runs the server through the relay, or alone."""
 
-    def __init__(self, folder: Path, *options: str, relayed: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *options: str, relayed: bool = True, arguments: Sequence[str] = ()
+    ) -> None:
         relay = [sys.executable, "-m", "compactwire", "mcp", "proxy", *options, "--"]
         self.process = subprocess.Popen(
-            [*(relay if relayed else []), *SERVER],
+            [*(relay if relayed else []), *SERVER, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -199,6 +201,27 @@ def test_a_process_that_left_the_group_does_not_delay_the_end(host: Host) -> Non
     assert time.monotonic() - begun < 20  # Without it, the last lines have 30 seconds.
     assert host.process.stderr is not None
     os.kill(int(host.process.stderr.readline()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("leave", [[], ["--leave"]])
+def test_a_launcher_may_end_before_its_server(tmp_path: Path, leave: list[str]) -> None:
+    host = Host(tmp_path, arguments=["--fork", *leave])
+    server = int(host.text("pid"))
+    time.sleep(0.5)  # The launcher has ended.
+    assert host.text("rows") == SHORT
+    assert host.end() == (0, b"", "")
+    assert gone(server)
+
+
+def test_a_stubborn_server_of_a_launcher_is_ended(tmp_path: Path) -> None:
+    host = Host(tmp_path, arguments=["--fork"])
+    time.sleep(0.5)
+    pids = map(int, host.text("stubborn").split())
+    host.process.send_signal(signal.SIGTERM)
+    # Before `end` closes the input, which ends the relay, too.
+    assert host.process.wait(30) == 128 + signal.SIGTERM
+    host.end()
+    assert gone(*pids)
 
 
 def test_an_endless_message_ends_the_server(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from ._host import (
     TooLongError,
     answered,
     first,
+    hung_up,
     lines,
     passed_on,
     prepare,
@@ -176,7 +177,8 @@ def _why_ended(end: End, limit: int | None, awaited: str) -> str:
 def _watch(child: _Child, ends: queue.SimpleQueue[End]) -> None:
     """Notice the end of a server whose output another process keeps open."""
     child.wait()
-    ends.put(End("server"))
+    if not child.was_launcher():
+        ends.put(End("server"))
 
 
 def _last_lines_passed(
@@ -213,7 +215,9 @@ class _Child:
         # The descriptor must not be closed while a thread writes to it: its number may be reused.
         self._writing = threading.Lock()
         self._passing = threading.Lock()
-        self._left = False
+        self._left = self._launched = False
+        # The number of an empty group may become that of others.
+        self._group: int | None = self._process.pid
         self.was_signalled = False
         self.sent_too_long = False
         # Why the host could not be read or written to, though it had not left.
@@ -258,6 +262,22 @@ class _Child:
         """Wait until the process has ended."""
         self._process.wait()
 
+    def was_launcher(self) -> bool:
+        """Whether the process that has ended left its output to another one: the server.
+
+        A process that failed has not, though one that it started may keep its output open. On
+        Windows it is not known.
+        """
+        if not GROUPS or self._process.returncode != 0 or hung_up(self.stdout):
+            return False
+        self._launched = True
+        if not self._signal(0):
+            self._group = None
+        return True
+
+    def _is_running(self) -> bool:
+        return self._process.poll() is None or (self._launched and not hung_up(self.stdout))
+
     def close_input(self) -> bool:
         """Tell the server that nothing follows; False if it does not read what came before."""
         if not self._within(_GRACE, lambda: self._writing.acquire(blocking=False)):
@@ -273,7 +293,7 @@ class _Child:
         It has so many seconds to end by itself, without a signal.
         """
         if self.close_input():
-            self._within(grace, lambda: self._process.poll() is not None)
+            self._within(grace, lambda: not self._is_running())
         if self._hurry.is_set() or not self._ended_after(signal.SIGTERM):
             self._hurry.clear()
             self._ended_after(getattr(signal, "SIGKILL", signal.SIGTERM))
@@ -308,8 +328,10 @@ class _Child:
             if running and number:
                 _end_tree(self._process)
             return running
+        if self._group is None:
+            return False
         try:
-            os.killpg(self._process.pid, number)
+            os.killpg(self._group, number)
         except (ProcessLookupError, PermissionError):
             # macOS permits no signal to a group of which only zombies are left.
             return False
