@@ -115,7 +115,7 @@ def test_results_are_shrunk_and_other_messages_pass(host: Host, tmp_path: Path) 
     host.call("rows")
     assert host.answer()["result"] == {"content": [{"type": "text", "text": SHORT}]}
     assert host.end() == (0, b"", "")
-    (line,) = (tmp_path / "compactwire" / "mcp" / "server.jsonl").read_text().splitlines()
+    (line,) = (tmp_path / "compactwire" / "mcp" / "tests.jsonl").read_text().splitlines()
     assert json.loads(line)["tool"] == "rows"
 
 

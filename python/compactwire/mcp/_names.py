@@ -1,9 +1,10 @@
 """The name of a server, made from the command that starts it or the URL that reaches it.
 
-Commands that start another program are looked through: `npx -y @scope/server@1.2` is "server",
-`docker run -i --rm mcp/git` is "git". A name never has what follows a "=" in it, nor code given to
-an interpreter, nor a text with white space, which may be a command with its options: all may be
-secrets. The name is then that of the launcher.
+Commands that start another program are looked through: `npx -y @scope/tasks@1.2` is "tasks",
+`docker run -i --rm mcp/git` is "git". A name that many servers have gives way to that of the
+folder: `weather/build/index.js` is "weather". A name never has what follows a "=" in it, nor code
+given to an interpreter, nor a text with white space, which may be a command with its options: all
+may be secrets. The name is then that of the launcher.
 """
 
 from __future__ import annotations
@@ -106,6 +107,10 @@ _LAUNCHERS = {
 }
 
 
+# What programs of servers, and folders around them, are called whatever the server is.
+_COMMON = _words("index main server app cli start mcp build dist src out lib bin")
+
+
 def server_name(command: list[str]) -> str:
     """A name for the server that a command starts or a URL reaches, for its ledger."""
     if re.match("https?://", command[0], re.IGNORECASE):
@@ -117,11 +122,20 @@ def server_name(command: list[str]) -> str:
         if not started or re.search(r"\s", started[0]):
             break
         command = started
-    name = command[0].rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
+    *folders, last = command[0].rstrip("/\\").replace("\\", "/").split("/")
+    name = _bare(last)
+    if name in _COMMON and not re.search("=|://", command[0]):
+        # That of the folder, or of the scope of npm, unless it may be something else.
+        folder = next((one for one in reversed(folders) if one not in _COMMON), "")
+        name = folder.lstrip("@") if re.fullmatch(r"@?\w[\w. -]*", folder) else name
+    return plain_name(name)
+
+
+def _bare(name: str) -> str:
+    """A name without version, tag, extras, suffix, and what may be the value of a variable."""
     name = re.sub(r"^(npm|jsr|github):", "", name)
-    # Without versions, tags, extras and what may be the value of a variable.
     name = re.sub(r"(?<=.)[@:=<>~!\[?#;].*", "", name)
-    return plain_name(re.sub(r"(?<=.)\.(exe|cmd|bat|ps1|sh|py|[cm]?js|ts|jar)$", "", name))
+    return re.sub(r"(?<=.)\.(exe|cmd|bat|ps1|sh|py|[cm]?js|ts|jar|git)$", "", name)
 
 
 def plain_name(name: str) -> str:
