@@ -168,6 +168,19 @@ def test_the_estimate_of_escapes_has_a_margin() -> None:
     assert project([plain], {"r": value})[0] == Change(drop=True)
 
 
+def test_a_text_that_the_server_has_shrunk_is_what_is_left() -> None:
+    change, record = project([SHORT], {"r": ROWS})
+    assert change == Change(drop=True)
+    assert record.before == record.after == cw.estimate_tokens(SHORT)
+    assert (record.reason, record.dropped) == ("", True)
+    # An estimate leaves the margin that it leaves where the relay writes the text.
+    rows = [{"id": n, "text": f"{n} {'a long word ' * 4}"} for n in range(3)]
+    text = cw.shrink(json.dumps(rows), min_saving=0.0, min_tokens=0).text
+    assert text.startswith("GCF profile=generic")
+    assert cw.estimate_tokens(text) < cw.estimate_tokens(json.dumps(rows, separators=(",", ":")))
+    assert project([text], {"r": rows})[0] == Change()
+
+
 def test_structured_content_costs_what_a_host_in_javascript_shows() -> None:
     weather = {"temperature": 22.0, "wind": 7.0, "humidity": 65.0}
     text = json.dumps(weather, separators=(",", ":"))
@@ -276,6 +289,12 @@ def test_an_invalid_option_is_refused_when_the_projector_is_made() -> None:
         ("[]", '{"result": {}}', False),
         ('{"a":1,"a":2}', '{"a":2}', False),
         (TEXT[:-1], json.dumps({"result": ROWS}), False),
+        (SHORT, json.dumps({"result": ROWS}), True),
+        (SHORT, json.dumps(ROWS), True),
+        (SHORT, json.dumps({"result": ROWS[:-1]}), False),
+        (SHORT[:-3], json.dumps({"result": ROWS}), False),
+        ("GCF is a format", '{"result": "GCF is a format"}', True),
+        ("GCF profile=generic\n## [999999999]{x=1}\n", "[]", False),
     ],
 )
 def test_a_text_carries_what_is_the_same_value(text: str, structured: str, same: bool) -> None:

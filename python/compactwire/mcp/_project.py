@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from .._core import estimate_tokens
 from .._tools import ToolShrinker
 from ..errors import OptionError
-from ._same import as_hosts_write, carries
+from ._same import as_hosts_write, carries, in_gcf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _costs_no_more(shrunk: Shrunk, structured: int) -> bool:
     JSON splits into tokens as the structured content does, so that its estimate errs alike, unless
     it has escapes where hosts write the characters themselves.
     """
-    differs = shrunk.format == "gcf" or "\\u" in shrunk.text
+    differs = in_gcf(shrunk.text) or "\\u" in shrunk.text
     margin = _ESTIMATE_ERROR if differs and not shrunk.exact else 0.0
     return shrunk.tokens_after <= structured * (1 - margin)
 

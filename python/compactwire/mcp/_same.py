@@ -10,6 +10,8 @@ import math
 import re
 from decimal import Decimal
 
+from .._expanded import as_json
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
 # An integer of so many digits is the same as a double.
 _EXACT_DIGITS = 15
+# How the texts begin that `shrink` writes in GCF, and bytes that they may be written out to: more
+# than the structured content that they are compared with has.
+_GCF, _MAX_EXPANSION = "GCF ", 1 << 22
 
-# What reading and comparing may raise: not JSON, nested too deeply, an exponent beyond `decimal`.
+# What reading and comparing may raise: neither JSON nor GCF, nested too deeply, an exponent beyond
+# `decimal`.
 _UNREADABLE = (ValueError, RecursionError, ArithmeticError)
 
 
@@ -27,7 +33,8 @@ def carries(text: str, structured: str) -> bool:
 
     This is so if both are the same value, or if the structured content is an object with one
     member, whose value is the same as the text or is the text itself: servers wrap a value that is
-    not an object like this, under a name such as "result".
+    not an object like this, under a name such as "result". A text in GCF says what it was made
+    from: a server may shrink its texts itself.
     """
     try:
         whole = _read(structured)
@@ -36,10 +43,17 @@ def carries(text: str, structured: str) -> bool:
         )
         if any(isinstance(value, str) and value == text for value in values):
             return True
+        if in_gcf(text):
+            text = as_json(text, max_expansion=_MAX_EXPANSION)
         said = _read(text)
         return any(_same(said, value) for value in values)
     except _UNREADABLE:
         return False
+
+
+def in_gcf(text: str) -> bool:
+    """Whether a text is in GCF, if it is data at all."""
+    return text.startswith(_GCF)
 
 
 def as_hosts_write(structured: str) -> list[str]:
