@@ -27,7 +27,7 @@ def text(said: str, **members: Any) -> dict[str, Any]:
 
 
 def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
-    if name == "rows":
+    if name in ("rows", "read_file"):
         answer(identity, text(json.dumps(ROWS, indent=2), structuredContent={"result": ROWS}))
     elif name == "echo":
         answer(identity, text(arguments["text"]))

@@ -587,6 +587,24 @@ def test_options_may_stand_before_a_command_without_dashes(tmp_path: Path) -> No
     assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    ("patterns", "kept"),
+    [
+        ([], ["read_file"]),
+        (["r?ws"], ["rows", "read_file"]),
+        ([""], []),
+        (["", "rows"], ["rows"]),
+    ],
+)
+def test_tools_are_excluded_beside_those_that_read_files(
+    tmp_path: Path, patterns: list[str], kept: list[str]
+) -> None:
+    host = Host(tmp_path, *(f"--exclude={pattern}" for pattern in patterns))
+    found = [tool for tool in ("rows", "read_file") if host.text(tool) == TEXT]
+    assert found == kept
+    assert host.end()[0] == 0
+
+
 def test_structured_content_can_be_kept(tmp_path: Path) -> None:
     host = Host(tmp_path, "--structured", "keep", "--name", "../x y")
     host.call("rows")

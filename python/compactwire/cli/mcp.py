@@ -111,8 +111,8 @@ def _add_result_options(proxy: argparse.ArgumentParser) -> None:
         "--exclude",
         action="append",
         metavar="GLOB",
-        help="leave texts of tools with such a name as they are; repeatable, in place of "
-        f"the default: {' '.join(VERBATIM)}",
+        help="leave texts of tools with such a name as they are, too (repeatable; '' leaves out "
+        f"the default: {' '.join(VERBATIM)})",
     )
     proxy.add_argument(
         "--slim",
@@ -224,7 +224,9 @@ def _projector(
     if args.include:
         options["include"] = args.include
     if args.exclude is not None:
-        options["exclude"] = [pattern for pattern in args.exclude if pattern]
+        # Who names one more tool does not mean that files may be rewritten.
+        default = () if "" in args.exclude else VERBATIM
+        options["exclude"] = [*default, *filter(None, args.exclude)]
     if not args.no_ledger:
         name = args.name or server_name(command)
         try:
