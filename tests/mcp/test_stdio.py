@@ -552,6 +552,7 @@ def test_wrong_usage_is_an_error_before_anything_starts(tmp_path: Path) -> None:
         (str(tmp_path / "none"), "or the interpreter in its first line, does not exist"),
         (str(tmp_path), "Permission denied; expected a program or an executable script"),
         (str(tmp_path / "circle"), "is a link in a circle, or below one"),
+        ("sh -c ./x", "'sh' and its arguments are one text; give each by itself"),
         ("C://none", "or the interpreter in its first line, does not exist"),
         ("ws://host/mcp?key=1", "error: a URL of ws:// cannot be relayed: expected one of http"),
     ):

@@ -366,11 +366,16 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _cannot_start(program: str, error: OSError) -> OSError:
-    problem = f"the MCP server cannot be started: {program!r}"
+    said = "the MCP server cannot be started"
+    problem = f"{said}: {program!r}"
     if error.errno == errno.ELOOP:
         return OSError(f"{problem} is a link in a circle, or below one")
     if not isinstance(error, FileNotFoundError):
         return OSError(f"{problem}: {error.strerror}; expected a program or an executable script")
+    word, space, _ = program.partition(" ")
+    if space and shutil.which(word):
+        # The arguments may have secrets.
+        return OSError(f"{said}: {word!r} and its arguments are one text; give each by itself")
     if Path(program).name != program:
         return OSError(f"{problem}, or the interpreter in its first line, does not exist")
     return OSError(
