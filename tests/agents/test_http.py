@@ -405,6 +405,27 @@ def test_a_transport_of_both_kinds_sends_again_in_tasks(library: Any) -> None:
     asyncio.run(main())
 
 
+def test_an_answer_that_a_proxy_sent_in_chunks_has_one_length(library: Any) -> None:
+    inner = in_process(library, CompactASGI(Echo()))
+
+    class Proxy(library.AsyncBaseTransport):  # type: ignore[misc] # of either library
+        async def handle_async_request(self, request: Any) -> Any:
+            answer = await inner.handle_async_request(request)
+            del answer.headers["content-length"]
+            answer.headers["transfer-encoding"] = "chunked"
+            return answer
+
+    async def main() -> None:
+        async with client_of(library, Proxy()) as client:
+            for turns in range(1, 5):
+                answer = await client.post("/", content=body(turns))
+                assert answer.content == body(turns)
+        assert answer.headers["content-length"] == str(len(body(4)))
+        assert "transfer-encoding" not in answer.headers
+
+    asyncio.run(main())
+
+
 def test_the_inner_transport_is_closed(library: Any) -> None:
     closed: list[str] = []
 

@@ -175,7 +175,12 @@ def _names(credentials: Iterable[str]) -> tuple[str, ...]:
 
 
 def length_of(headers: Headers) -> int | None:
-    """The length that the headers declare; None if it is missing or invalid."""
+    """The length that the headers declare; None if it is missing or invalid.
+
+    Beside a `Transfer-Encoding` it does not count (RFC 9112, section 6.3).
+    """
+    if values(headers, "transfer-encoding"):
+        return None
     lengths = values(headers, "content-length")
     known = len(lengths) == 1 and len(lengths[0]) < 16 and lengths[0].isdecimal()
     return int(lengths[0]) if known else None

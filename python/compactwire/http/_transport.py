@@ -153,7 +153,10 @@ class _Wire:
             raise self.library.DecodingError(
                 f"the answer is coded by a session and cannot be read: {error}", request=request
             ) from error
-        headers = _raw_without(response.headers.raw, NAME, "content-encoding", "content-length")
+        # They describe the bytes on the wire. A program that passes the answer on with both
+        # `Content-Length` and `Transfer-Encoding` would let its peers disagree about its end.
+        described = ("content-encoding", "content-length", "transfer-encoding")
+        headers = _raw_without(response.headers.raw, NAME, *described)
         headers.append((b"Content-Length", b"%d" % len(body)))
         return self.library.Response(
             response.status_code,
