@@ -151,6 +151,30 @@ def test_a_store_of_a_caller_is_told_what_its_methods_must_return(
         asyncio.run(store.answer_async("one", turn, respond))
 
 
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"number": 0}, cw.OptionError),
+        ({"number": True}, TypeError),
+        ({"digest": "d"}, TypeError),
+        ({"digest": None}, TypeError),
+        ({"session": bytearray(b"s")}, TypeError),
+        ({"session": "s"}, TypeError),
+        ({"answer": 5}, TypeError),
+        ({"answer": bytearray(b"a")}, TypeError),
+        ({"answer": "\ud800"}, cw.UnsupportedValue),
+    ],
+)
+def test_a_store_keeps_nothing_that_it_could_not_load(
+    store: SessionStore, changed: dict[str, Any], error: type[Exception]
+) -> None:
+    saved = SavedSession(1, b"", "", b"")
+    (name,) = changed
+    with pytest.raises(error, match=f"saved.{name}"):
+        store.save("one", saved._replace(**changed), after=0)
+    assert store.load("one") is None
+
+
 def test_an_answer_that_no_store_can_keep_is_an_error(store: SessionStore) -> None:
     turn = Turn(1, cw.Session().encode_request(**HELLO))
     with pytest.raises(cw.UnsupportedValue, match="answer: lone surrogate at position 1"):

@@ -82,5 +82,5 @@ def test_a_store_keeps_no_number_that_no_turn_has(store: SessionStore, number: i
     saved = SavedSession(1, b"", "", b"")
     with pytest.raises(cw.OptionError, match="after must be from 0 to"):
         store.save("one", saved, after=number)
-    with pytest.raises(cw.OptionError, match=r"saved\.number must be from 0 to"):
+    with pytest.raises(cw.OptionError, match=r"saved\.number must be from 1 to"):
         store.save("one", saved._replace(number=number), after=0)

@@ -315,15 +315,21 @@ class SessionStore(ABC):
 
 
 def check_saved(conversation: str, saved: SavedSession, after: int) -> None:
+    """Raise for arguments of `save` that `load` would refuse, or that could change afterwards."""
     check_texts(conversation=conversation)
     check_type("saved", saved, SavedSession)
-    for name, number in (("after", after), ("saved.number", saved.number)):
+    for name, number, least in (("after", after, 0), ("saved.number", saved.number, 1)):
         check_type(name, number, int)
-        if not 0 <= number <= MAX_NUMBER:
-            raise OptionError(
-                f"{name} must be from 0 to 2^63 - 1, as the numbers of turns, not {shown(number)}",
-                option=name,
-            )
+        if not least <= number <= MAX_NUMBER:
+            expected = f"from {least} to 2^63 - 1, as the numbers of turns"
+            raise OptionError(f"{name} must be {expected}, not {shown(number)}", option=name)
+    check_type("saved.digest", saved.digest, bytes)
+    check_type("saved.session", saved.session, bytes)
+    if isinstance(saved.answer, str):
+        check_texts(**{"saved.answer": saved.answer})
+    elif not isinstance(saved.answer, bytes):
+        kind = type(saved.answer).__name__
+        raise TypeError(f"saved.answer must be a str or bytes, not {kind}")
 
 
 def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
