@@ -33,12 +33,20 @@ pub struct DocumentError {
     /// Whether the error is about content outside the model. The readers that can keep such content,
     /// [`read_json_kept`](crate::cad::read_json_kept) and [`load_with`](crate::cad::load_with), accept it.
     pub outside_model: bool,
+    /// Whether a member is there twice, which no reader accepts.
+    duplicate: bool,
 }
 
 impl DocumentError {
     /// Creates an error about one part of a document.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into(), outside_model: false }
+        let (path, message) = (path.into(), message.into());
+        Self { path, message, outside_model: false, duplicate: false }
+    }
+
+    /// Creates an error about a member that is there twice, or would be if its key were a plain text.
+    pub(super) fn duplicate(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { duplicate: true, ..Self::new(path, message) }
     }
 
     /// How a user of the Python package keeps content outside of the model, which is only on request: the end
@@ -51,9 +59,9 @@ impl DocumentError {
         }
     }
 
-    /// Marks the error as one about content outside the model.
+    /// Marks the error as one about content outside the model, unless no reader accepts the content.
     pub(super) fn outside_model(self) -> Self {
-        Self { outside_model: true, ..self }
+        Self { outside_model: !self.duplicate, ..self }
     }
 }
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import compactwire as cw
 from compactwire import cad
 from tests.reference import cad as reference
-from tests.strategies.cad import NEARLY_TEXTS, damaged, documents
+from tests.strategies.cad import NEARLY_TEXTS, containers, damaged, documents
 from tests.strategies.documents import assembled, exact, survives
 from tests.strategies.profiles import examples
+from tests.strategies.twins import Twin
 
 
 def canonical(document: Any) -> Any:
@@ -54,6 +55,28 @@ def test_json_text_and_dict_give_the_same_document(document: Any) -> None:
     assert exact(cad.canonical(text)) == exact(cad.canonical(document))
     assert cad.to_binary(text.encode()) == cad.to_binary(document)
     assert exact(cad.loads(text)) == exact(cad.canonical(document))
+
+
+@examples(0.5)
+@given(documents(), st.booleans(), st.data())
+def test_a_member_that_no_lookup_finds_is_neither_dropped_nor_written_twice(
+    document: Any, twice: bool, data: st.DataObject
+) -> None:
+    for write in (cad.dumps, cad.canonical, cad.to_compact, cad.to_binary, cad.to_hybrid):
+        plain = outcome(lambda write=write: write(document))
+        changed = copy.deepcopy(document)
+        objects = [one for one in containers(changed) if isinstance(one, dict) and one]
+        found = data.draw(st.sampled_from(objects))
+        name = data.draw(st.sampled_from(sorted(found)))
+        found[Twin(name)] = found[name] if twice else found.pop(name)
+        written = outcome(lambda write=write, changed=changed: write(changed))
+        if isinstance(written, tuple):
+            error, said = written
+            assert error is cad.DocumentError
+            assert not (twice and "unknown=" in said["message"])
+        else:
+            assert not twice
+            assert written == plain
 
 
 @given(documents())

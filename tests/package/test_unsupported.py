@@ -19,6 +19,7 @@ import pytest
 import compactwire as cw
 from compactwire import claims, gcf
 from tests.strategies.claims import BUILD, SEED
+from tests.strategies.twins import Twin
 
 STUBS = Path(cw.__file__).parent / "_core"
 FOLDER = Path(tempfile.gettempdir()) / "no such folder"
@@ -50,16 +51,6 @@ def out_of_order(change: Callable[[dict[str, int]], None]) -> OrderedDict[str, i
     ordered = OrderedDict(a=1, b=2)
     change(ordered)
     return ordered
-
-
-class Twin(str):
-    """Equal to itself only, so that a dict may have several with the same text."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 # By the name of the function and a parameter: a call, and the path of the value.

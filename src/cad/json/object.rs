@@ -48,6 +48,11 @@ impl<'p> Path<'p> {
     }
 
     #[cold]
+    pub(crate) fn duplicate(&self, message: impl Into<String>) -> DocumentError {
+        DocumentError::duplicate(self.to_string(), message)
+    }
+
+    #[cold]
     pub(crate) fn expected(&self, what: &str) -> DocumentError {
         self.error(format!("expected {what}"))
     }
@@ -67,7 +72,7 @@ impl fmt::Display for Path<'_> {
 }
 
 /// The largest number of fields that an object of the model has.
-const MOST_FIELDS: usize = 12;
+pub(crate) const MOST_FIELDS: usize = 12;
 
 /// An object whose members are read by key. Members that were not read are unknown fields.
 pub(crate) struct Object<'p, S> {

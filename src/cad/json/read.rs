@@ -5,7 +5,7 @@
 //! keeps all values that do not fit the model, with their pointers.
 
 use super::extra_values;
-use super::object::{Object, Path, Result, boolean, count, node_id, text};
+use super::object::{MOST_FIELDS, Object, Path, Result, boolean, count, node_id, text};
 use crate::cad::error::{DocumentError, Truncated};
 use crate::cad::model::ir::{
     Align, Arc, Document, Extra, Instance, Joint, Material, Node, Op, Part, Root, Scene, Sections,
@@ -150,6 +150,28 @@ impl PresentSections {
     }
 }
 
+/// Checks that every member with the name of a field was found, and that none is there twice. A Python dict
+/// can fail both: a lookup does not find a key whose `__eq__` says that it differs from its own text.
+#[cold]
+fn check_fields_once<'a, S: Source<'a>>(object: &Object<'_, S>) -> Result<()> {
+    let fields = &object.fields[..object.field_count];
+    let mut count = 0;
+    let mut seen = [false; MOST_FIELDS];
+    object.source.members(|name, _| {
+        let Some(at) = fields.iter().position(|field| Some(*field) == name) else { return Ok(()) };
+        count += 1;
+        if std::mem::replace(&mut seen[at], true) {
+            let message = format!("duplicate field \"{}\"", fields[at]);
+            return Err(object.path.duplicate(message));
+        }
+        Ok(())
+    })?;
+    if count == object.found {
+        return Ok(());
+    }
+    Err(object.path.duplicate("a key must be equal to its text, as every plain str is"))
+}
+
 /// The largest total length of pointers into one object; beyond it the whole object is kept.
 const MOST_POINTERS: usize = 1 << 14;
 
@@ -274,6 +296,7 @@ impl Reader {
 
     #[cold]
     fn handle_unknown_fields<'a, S: Source<'a>>(&mut self, object: &Object<'_, S>) -> Result<()> {
+        check_fields_once(object)?;
         self.dropped = true;
         if self.unknown == Unknown::Drop {
             return Ok(());
@@ -348,6 +371,9 @@ impl Reader {
         })?;
         if !members.is_sorted_by_key(|(id, _)| *id) {
             members.sort_by_key(|(id, _)| *id);
+        }
+        if let Some(pair) = members.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(Path::Node(pair[0].0).duplicate("duplicate key"));
         }
         let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
         let mut nodes = Vec::new();
@@ -511,7 +537,9 @@ impl Reader {
         object.source.members(|key, value| {
             let key = key.ok_or_else(|| path.error("member names must be strings"))?;
             let mark = self.kept.len();
-            map.insert(key.to_owned(), read(self, value, key)?);
+            if map.insert(key.to_owned(), read(self, value, key)?).is_some() {
+                return Err(path.duplicate(format!("duplicate key \"{}\"", Truncated(key))));
+            }
             if self.kept.len() > mark {
                 kept.insert(key.to_owned(), self.kept.split_off(mark));
             }
