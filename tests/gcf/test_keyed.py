@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +17,7 @@ import gcf as peer
 from compactwire import gcf
 from tests.strategies.gcf import result_or_error
 from tests.strategies.keyed import FIELDS, keyed_sets
+from tests.strategies.twins import Twin
 
 ROWS = [{"id": 7, "total": 9.5, "open": True}, {"id": 8, "total": None, "open": False}]
 
@@ -160,6 +162,30 @@ def test_a_peer_gets_the_shortest_response() -> None:
     for held in (None, base):
         with pytest.raises(gcf.GcfError, match="base_mismatch"):
             gcf.receive_keyed(same, held)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: keyed([], fields=["id", "id"]), 'duplicate field "id"'),
+        (lambda: keyed([{"id": 1}], fields=["id", "id"]), 'field "id": the fields of the set'),
+        (lambda: keyed([{"id": 1, Twin("a"): 2, Twin("a"): 3}]), 'field "a": '),
+        (
+            lambda: keyed([{"id": 1, "a": 2, Twin("a"): 3}], fields=["id", "a"]),
+            'field "a": the row has this field twice',
+        ),
+        (
+            lambda: gcf.KeyedDelta(
+                key="id", base_root="", new_root="", fields=["id", "id"], added=[{"id": 1}]
+            ),
+            'field "id": the fields of the set',
+        ),
+    ],
+)
+def test_a_field_that_is_there_twice_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(gcf.GcfError, match=message) as caught:
+        call()
+    assert caught.value.code == "invalid_keyed_set"
 
 
 def test_an_error_of_the_counter_reaches_the_caller() -> None:

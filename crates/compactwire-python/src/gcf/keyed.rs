@@ -26,6 +26,7 @@ use compactwire::memory::Meter;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An immutable set of rows of scalars, identified by a key field.
@@ -734,15 +735,35 @@ fn read_rows(rows: &[Bound<'_, PyAny>], fields: &[String], root: &str) -> Result
             }
         }
         if dict.len() != keys.len() {
-            let names =
-                keys_of(dict)?.iter().map(|key| name(&key, path)).collect::<Result<Vec<_>>>()?;
-            let extra = names.into_iter().find(|name| !fields.contains(name)).unwrap_or_default();
-            let message = "the set does not have this field";
-            return Err(invalid(Code::InvalidKeyedSet, at, &extra, message));
+            let names = keys_of(dict)?;
+            let names = names.iter().map(|key| name(&key, path)).collect::<Result<Vec<_>>>()?;
+            return Err(not_the_fields(&names, fields, at));
         }
         push(&mut read, values)?;
     }
     Ok(read)
+}
+
+/// The error for a row that has every field, but more or fewer members than there are fields.
+#[cold]
+fn not_the_fields(names: &[String], fields: &[String], row: usize) -> errors::Error {
+    let invalid = |field, message| invalid(Code::InvalidKeyedSet, row, field, message);
+    let known: HashSet<_> = fields.iter().collect();
+    if let Some(extra) = names.iter().find(|name| !known.contains(name)) {
+        return invalid(extra, "the set does not have this field");
+    }
+    // A dict has two keys of one text if their `__eq__` says that they differ.
+    let twice = |names| repeated(names).map(String::as_str);
+    match twice(fields) {
+        Some(field) => invalid(field, "the fields of the set have it twice"),
+        None => invalid(twice(names).unwrap_or_default(), "the row has this field twice"),
+    }
+}
+
+/// The first text that is in the list before.
+fn repeated(texts: &[String]) -> Option<&String> {
+    let mut seen = HashSet::new();
+    texts.iter().find(|text| !seen.insert(*text))
 }
 
 #[cold]
