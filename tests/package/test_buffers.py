@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -67,13 +66,15 @@ def test_a_view_of_other_items_is_a_type_error(name: str, format: str) -> None:
     view = memoryview(bytes(16)).cast(format)
     with pytest.raises(TypeError) as caught:
         READERS[name][0](view)
-    assert re.search(f"of items of format {re.escape(format)} |not memoryview", str(caught.value))
+    assert f"of items of format {format} " in str(caught.value)
 
 
-def test_a_view_without_dimensions_and_a_released_one_are_errors() -> None:
+@pytest.mark.parametrize("name", READERS)
+def test_a_view_without_dimensions_and_a_released_one_are_errors(name: str) -> None:
+    read, _ = READERS[name]
     with pytest.raises(TypeError, match="in 0 dimensions"):
-        cw.decode(memoryview(b"a").cast("B", []))
+        read(memoryview(b"a").cast("B", []))
     view = memoryview(b"a")
     view.release()
     with pytest.raises(ValueError, match="released"):
-        cw.decode(view)
+        read(view)

@@ -46,8 +46,7 @@ impl<'py> Input<'py> {
             ensure_memory(bytes.len())?;
             Ok(Self::Copy(bytes.to_vec()))
         } else if object.is_instance_of::<PyMemoryView>() {
-            let view =
-                PyBuffer::<u8>::get(object).map_err(|error| not_of_bytes(object, name, error))?;
+            let view = view_of_bytes(object, name)?;
             ensure_memory(view.len_bytes())?;
             Ok(Self::Copy(view.to_vec(object.py())?))
         } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
@@ -154,6 +153,11 @@ impl<'py> Input<'py> {
             Self::Copy(bytes) => Ok(bytes.into()),
         }
     }
+}
+
+/// The buffer of a memoryview, which must be of bytes.
+pub(crate) fn view_of_bytes(view: &Bound<'_, PyAny>, name: impl Display) -> PyResult<PyBuffer<u8>> {
+    PyBuffer::get(view).map_err(|error| not_of_bytes(view, name, error))
 }
 
 /// The error for a memoryview that is not of bytes: unlike PyO3's, it describes the items. A released

@@ -1,7 +1,7 @@
 //! `compactwire.claims.SigningKey`: the secret stays in the core, and its copies are wiped.
 
 use super::arguments::{path, wrong};
-use crate::args::utf8_if_whole;
+use crate::args::{utf8_if_whole, view_of_bytes};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::make::{Str, make_bytes};
@@ -9,7 +9,7 @@ use compactwire::claims;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyString, PyType};
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString, PyType};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -171,6 +171,9 @@ fn key_of(seed: &Bound<'_, PyAny>) -> PyResult<claims::SigningKey> {
         &copy
     } else if seed.is_instance_of::<PyString>() {
         return Err(wrong(seed, "seed", "bytes"));
+    } else if seed.is_instance_of::<PyMemoryView>() {
+        copy = Zeroizing::new(view_of_bytes(seed, "seed")?.to_vec(seed.py())?);
+        &copy
     } else if let Ok(buffer) = PyBuffer::<u8>::get(seed) {
         copy = Zeroizing::new(buffer.to_vec(seed.py())?);
         &copy
