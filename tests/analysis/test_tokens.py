@@ -51,6 +51,23 @@ def test_an_unknown_tokenizer_error_lists_the_known_ones() -> None:
         analysis.count_tokens(b"x")  # type: ignore[arg-type]
 
 
+class Number(int):
+    """An int whose methods lie."""
+
+    def __index__(self) -> int:
+        return 99
+
+    def __le__(self, other: object) -> bool:
+        return True
+
+
+class Index:
+    """An object that can be used as an int, but is none."""
+
+    def __index__(self) -> int:
+        return 7
+
+
 def test_a_tokenizer_is_a_name_or_a_function_everywhere() -> None:
     anything: Any = analysis
     assert analysis.count_tokens("one two", tokenizer=len) == 7
@@ -67,6 +84,25 @@ def test_a_tokenizer_is_a_name_or_a_function_everywhere() -> None:
             call(str)
         with pytest.raises(cw.EncodeError, match=r"an int from 0 to 2\^63 - 1, not -1"):
             call(lambda _: -1)
+
+
+@pytest.mark.parametrize(
+    "count", [7, Number(7), True, Index(), 1.5, "7", None, -1, Number(-1), 2**63 - 1, 2**63]
+)
+def test_what_a_tokenizer_may_return_is_one_rule(count: Any) -> None:
+    def outcome(call: Callable[[], object]) -> object:
+        try:
+            call()
+        except (TypeError, cw.CompactWireError) as error:
+            return type(error), str(error)
+        return "counted"
+
+    counted = outcome(lambda: analysis.count_tokens("x", tokenizer=lambda _: count))
+    assert counted == outcome(lambda: cw.shrink("x", tokenizer=lambda _: count))
+
+
+def test_a_count_is_the_number_that_the_core_reads() -> None:
+    assert type(analysis.count_tokens("x", tokenizer=lambda _: Number(7))) is int
 
 
 def test_a_tokenizer_with_a_missing_package_is_an_error_in_one_line() -> None:

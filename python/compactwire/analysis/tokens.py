@@ -11,7 +11,6 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from operator import index
 from typing import Any
 
 from .._texts import check_type, shown
@@ -88,11 +87,10 @@ def _count(encoding: str, text: str) -> int:
 def _counted(tokenizer: Counter, text: str) -> int:
     """The result of a caller's own function, with the errors that `shrink` raises for it."""
     tokens = tokenizer(text)
-    try:
-        count = index(tokens)
-    except TypeError:
-        found = type(tokens).__name__
-        raise TypeError(f"tokenizer must return an int, not {found}") from None
+    if not isinstance(tokens, int) or isinstance(tokens, bool):
+        raise TypeError(f"tokenizer must return an int, not {type(tokens).__name__}")
+    # The number itself: a subclass can have other methods, which `shrink` does not call either.
+    count = int.__index__(tokens)
     if not 0 <= count < 2**63:
         message = f"tokenizer: it must return an int from 0 to 2^63 - 1, not {shown(count)}"
         raise EncodeError(message, field="tokenizer")
