@@ -329,6 +329,8 @@ pub(super) fn encode_base85<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 /// InvalidBase85Char, InvalidBase85Length, InvalidBase85Value
 ///     A character outside the alphabet, one character left over, or five characters that encode a
 ///     number above 2^32 - 1.
+/// InvalidFormat
+///     The bytes are not UTF-8, or a str has a lone surrogate.
 ///
 /// Source: Compact Protocol v2 section 4.
 #[pyfunction]

@@ -1,7 +1,7 @@
 //! Graph payloads as GCB and as JSON: the functions that `wire.GcbCodec` and `wire.JsonCodec` call. Wire
 //! codecs, "Built-In Codecs" and "Binary Wire Layout".
 
-use super::args::{self, Input, each, sizes};
+use super::args::{self, Input, each, sizes, utf8_if_whole};
 use super::errors::{Result, invalid_option};
 use super::graph::{GRAPH_FACTOR, Payload};
 use crate::args::named;
@@ -197,7 +197,7 @@ pub(super) fn encode_json<'py>(
 /// Raises
 /// ------
 /// WireError
-///     `invalid_json` with `offset`, or `invalid_member` with `path`.
+///     `invalid_json` or `invalid_utf8` with `offset`, or `invalid_member` with `path`.
 ///
 /// Source: wire codecs, "Built-In Codecs".
 #[pyfunction]
@@ -209,14 +209,17 @@ pub(super) fn decode_json(text: &Bound<'_, PyAny>) -> Result<Payload> {
         ensure_memory(memory_of(text.as_bytes()))?;
         super::detached(py, text.len(), || json::decode(text))
     };
-    let read = match &data {
-        Input::Str(text) => decode(super::args::utf8(text, "text")?)?,
-        Input::Text(text) => decode(text)?,
-        Input::Bytes(_) | Input::Copy(_) => {
-            let bytes = data.bytes("data")?;
-            ensure_memory(memory_of(bytes))?;
-            super::detached(py, bytes.len(), || json::decode_utf8(bytes))?
-        }
+    let whole = match &data {
+        Input::Str(text) => utf8_if_whole(text)?,
+        Input::Text(text) => Some(text.as_str()),
+        Input::Bytes(_) | Input::Copy(_) => None,
+    };
+    let read = if let Some(text) = whole {
+        decode(text)?
+    } else {
+        let bytes = data.bytes_or_utf8()?;
+        ensure_memory(memory_of(&bytes))?;
+        super::detached(py, bytes.len(), || json::decode_utf8(&bytes))?
     };
     Ok(read.map(Into::into)?)
 }

@@ -119,7 +119,7 @@ def decode_json(text: str | bytes | bytearray | memoryview, /) -> Payload:
     Raises
     ------
     WireError
-        `invalid_json` with `offset`, or `invalid_member` with `path`.
+        `invalid_json` or `invalid_utf8` with `offset`, or `invalid_member` with `path`.
 
     Source: wire codecs, "Built-In Codecs".
     """
