@@ -11,6 +11,7 @@ import pytest
 import compactwire as cw
 from compactwire import claims
 from tests.strategies.claims import ITEMS, KEY, build, entry, make
+from tests.strategies.twins import Twin
 
 
 class BytesPath:
@@ -56,18 +57,6 @@ def test_a_size_out_of_range_is_an_encode_error(size: int) -> None:
 def test_a_size_that_is_not_an_int_is_a_type_error(size: Any) -> None:
     with pytest.raises(TypeError, match="size must be an int"):
         claims.estimate_tokens(size)
-
-
-class Sly(str):
-    """Two keys of a dict with the same text."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 class NoPairs(dict[str, Any]):
@@ -163,14 +152,29 @@ def wrong_calls(tmp_path: Path) -> list[tuple[Callable[[], Any], type[Exception]
             "INVALID_TRUST_POLICY_SCHEMA",
         ),
         (
-            lambda: claims.sign_receipt({**receipt, Sly("run_id"): "run"}, KEY),
+            lambda: claims.sign_receipt({**receipt, Twin("run_id"): "run"}, KEY),
             cw.UnsupportedValue,
             'receipt: duplicate member "run_id"',
         ),
         (
-            lambda: claims.write_json(tmp_path / "x", {Sly("a"): 1, Sly("a"): 2}),
+            lambda: claims.write_json(tmp_path / "x", {Twin("a"): 1, Twin("a"): 2}),
             cw.UnsupportedValue,
             'value: duplicate member "a"',
+        ),
+        (
+            lambda: build(tmp_path / "b", [{**item, Twin("text"): "another"}]),
+            cw.EncodeError,
+            'items[0]: duplicate member "text"',
+        ),
+        (
+            lambda: claims.make_claim(manifest, made.bundle, {"cas": True, Twin("cas"): False}),
+            cw.EncodeError,
+            'components: duplicate member "cas"',
+        ),
+        (
+            lambda: made.verify(limits={"max_depth": 1, Twin("max_depth"): 9}),
+            cw.OptionError,
+            'duplicate limit "max_depth"',
         ),
         (
             lambda: claims.make_claim(manifest, made.bundle, notes="x" * (17 << 20)),

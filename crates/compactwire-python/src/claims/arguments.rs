@@ -3,10 +3,12 @@
 use crate::args::{class_name, each, enough_for, surrogate_at, utf8};
 use crate::errors::invalid_path;
 use crate::make::push;
+use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// A path: `str` or path-like, but not `bytes`, which are valid paths on Unix only.
@@ -71,15 +73,25 @@ pub(super) fn collect<T, E: From<PyErr>>(
     Ok(collected)
 }
 
-/// The items of a mapping, copied, so that it may change while they are converted.
+/// The items of a mapping by their names, copied, so that it may change while they are converted. A mapping
+/// can have two keys of one text.
 pub(super) fn entries<'py>(
     value: &Bound<'py, PyAny>,
     field: &str,
     of: &str,
-) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let mapping = value.cast::<PyMapping>().map_err(|_| wrong(value, field, of))?;
+    let mut seen = HashSet::new();
     let pair = |entry: Bound<'py, PyAny>| {
-        entry.extract().map_err(|_| wrong(&entry, &format!("an entry of {field}"), "a pair"))
+        let (name, value): (Bound<'_, PyAny>, _) = entry
+            .extract()
+            .map_err(|_| wrong(&entry, &format!("an entry of {field}"), "a pair"))?;
+        let name = text(&name, &format!("a key of {field}"))?;
+        if seen.insert(name.clone()) {
+            return Ok((name, value));
+        }
+        let message = format!("duplicate member {}", excerpt(&name));
+        Err(invalid_path(entry.py(), field, &message))
     };
     mapping.items()?.iter().map(pair).collect()
 }

@@ -74,7 +74,6 @@ fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {
     let mut missing = vec!["kind", "ref", "text"];
     let invalid_item = |message: &str| invalid_path(item.py(), place, message);
     for (name, value) in entries(item, place, "a mapping with kind, ref and text")? {
-        let name = text(&name, &format!("a key of {place}"))?;
         let member = || text(&value, &format!("{place}.{name}"));
         match name.as_str() {
             "kind" => {
@@ -389,7 +388,6 @@ pub(super) fn make_claim<'py>(
         None => DEFAULT_COMPONENTS.map(|(name, included)| (name.to_owned(), included)).to_vec(),
         Some(given) => {
             let given = entries(given, "components", "a mapping of names to bool")?;
-            let component = |(name, included)| component(&name, &included);
             given.into_iter().map(component).collect::<PyResult<_>>()?
         }
     };
@@ -398,9 +396,8 @@ pub(super) fn make_claim<'py>(
     Ok(dict(py, &made?)?)
 }
 
-fn component(name: &Bound<'_, PyAny>, included: &Bound<'_, PyAny>) -> PyResult<(String, bool)> {
-    let name = text(name, "a key of components")?;
-    let included = boolean(included, &format!("components[{}]", excerpt(&name)))?;
+fn component((name, included): (String, Bound<'_, PyAny>)) -> PyResult<(String, bool)> {
+    let included = boolean(&included, &format!("components[{}]", excerpt(&name)))?;
     Ok((name, included))
 }
 

@@ -12,6 +12,7 @@ use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -202,7 +203,7 @@ fn quorum(value: &Bound<'_, PyAny>) -> PyResult<u64> {
 
 /// `limits=`: a mapping of known names to numbers.
 fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
-    let mut limits = Limits::default();
+    let (mut limits, mut seen) = (Limits::default(), HashSet::new());
     let given = given
         .cast::<PyMapping>()
         .map_err(|_| PyTypeError::new_err("limits must be a mapping of names to numbers"))?;
@@ -218,6 +219,9 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
             return Err(invalid_option("limits", &message));
         };
         *limit = whole(&value, &name)?;
+        if !seen.insert(name.to_string()) {
+            return Err(invalid_option("limits", &format!("duplicate limit {}", excerpt(&name))));
+        }
     }
     Ok(limits)
 }
