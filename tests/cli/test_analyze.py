@@ -439,7 +439,7 @@ def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
     assert err.endswith(" samples (a sample with seed 0 and max_bytes 50000)\n")
 
 
-def test_train_without_a_sample_takes_each_row(
+def test_train_takes_each_row_of_a_file_once(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = (lake / "a.jsonl").read_text(encoding="utf-8").split("\n")
@@ -448,16 +448,89 @@ def test_train_without_a_sample_takes_each_row(
     need("pyarrow.csv", "").write_csv(table, tmp_path / "data" / "a.csv")
     parquet.write_table(table, tmp_path / "data" / "b.parquet")
     (tmp_path / "data" / "c.jsonl").write_text("{\n" + "\n".join(rows), encoding="utf-8")
-    out, texts = tmp_path / "out", table["text"].to_pylist()
+    out = tmp_path / "out"
     code, err = train(capsys, out, tmp_path / "data", "--column", "text")
-    made = cw.Dictionary.train(texts * 3, size=2000, time=0)
-    assert (code, out.read_bytes()) == (0, made.to_bytes())
+    assert (code, out.read_bytes()) == (0, dictionary_of(table["text"].to_pylist()))
     assert "rows that cannot be read are left out: JSONDecodeError: 1\n" in err
     code, err = train(capsys, out, lake / "a.jsonl")
-    assert out.read_bytes() == cw.Dictionary.train(rows, size=2000, time=0).to_bytes()
-    code, err = train(capsys, out, lake / "a.jsonl", "--max-input", 999)
-    said = "999 bytes, the limit of --max-input; --sample trains on a sample of files of any size\n"
-    assert (code, err.endswith(said)) == (1, True)
+    assert out.read_bytes() == dictionary_of(rows)
+
+
+def dictionary_of(texts: list[str]) -> bytes:
+    """The file that `train` makes of texts that are smaller than its sample."""
+    sample = analysis.sample(pa.array(texts), len(texts), hold_out=False)["text"]
+    return cw.Dictionary.train(sample.to_pylist(), size=2000, time=0).to_bytes()
+
+
+def test_train_takes_a_sample_of_files_larger_than_it_and_the_same_of_any_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [f"Sensor {n} in hall {n % 9} reports {n * 7 % 50} degrees." for n in range(9000)]
+    made = []
+    for parts in (1, 7):
+        folder = tmp_path / str(parts)
+        folder.mkdir()
+        for part in range(parts):
+            lines = "\n".join(map(json.dumps, reversed(texts[part::parts])))
+            (folder / f"{part}.jsonl").write_text(lines, encoding="utf-8")
+        # Of 100 times the dictionary, whatever one input may have.
+        code, err = train(capsys, tmp_path / "out", folder, "--max-input", 999)
+        assert (code, "a sample with seed 0 and max_bytes 200000" in err) == (0, True)
+        made.append((tmp_path / "out").read_bytes())
+    assert made[0] == made[1]
+    bytes_of_all = sum(len(json.dumps(text)) for text in texts)
+    assert cw.Dictionary.load(tmp_path / "out").samples < 9000 * 200_000 / bytes_of_all + 99
+
+
+def test_train_takes_the_files_of_a_pattern(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, column = tmp_path / "out", ("--column", "text")
+    assert train(capsys, out, lake / "a.jsonl", lake / "b.parquet", *column)[0] == 0
+    expected = out.read_bytes()
+    assert train(capsys, out, lake / "[ab].*", *column)[0] == 0
+    assert out.read_bytes() == expected
+    code, err = train(capsys, out, lake / "*.nothing", *column)
+    assert (code, err) == (1, f"compactwire: error: no file matches '{lake / '*.nothing'}'\n")
+
+
+def test_train_passes_over_hidden_files_and_links_of_a_folder(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, column = tmp_path / "out", ("--column", "text")
+    assert train(capsys, out, lake, *column)[0] == 0
+    expected = out.read_bytes()
+    # As Spark leaves them beside its files.
+    (lake / ".b.parquet.crc").write_bytes(b"\xff")
+    (lake / "_SUCCESS").write_bytes(b"")
+    (lake / "link.jsonl").symlink_to(lake / "a.jsonl")
+    assert train(capsys, out, lake, *column)[0] == 0
+    assert out.read_bytes() == expected
+
+
+@unix
+def test_held_out_names_a_file_that_cannot_be_read_twice(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    code, err = train(capsys, tmp_path / "out", lake, tmp_path / "pipe", "-", "--held-out")
+    message = "a pipe or device, and --held-out reads each file twice\n"
+    assert code == 1
+    for name in (tmp_path / "pipe", "standard input"):
+        assert err.count(f"compactwire: error: {name}: {message}") == 1
+
+
+def test_train_needs_no_extra_for_text_files(tmp_path: Path) -> None:
+    for number in range(60):
+        text = f"Sensor {number} reports {number * 7 % 50} degrees in hall {number % 9}.\n" * 3
+        (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
+    code = "import sys; sys.modules['pyarrow'] = None\nfrom compactwire.cli import main\n"
+    arguments = ["train", str(tmp_path), *map(str, TRAIN), "-o", str(tmp_path / "out")]
+    child = subprocess.run(
+        [sys.executable, "-c", f"{code}sys.exit(main({arguments!r}))"],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert child.returncode == 0, child.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--sample", 50_000], ["--held-out"]], ids=str)
@@ -486,8 +559,7 @@ def test_train_leaves_out_a_path_or_text_that_cannot_be_read(
     code, err = train(capsys, out, missing, lake, *options)
     assert (code, out.read_bytes()) == (1, expected)
     assert err.count(f"compactwire: error: {damaged}: not UTF-8") == 1
-    named = f"no file or folder '{missing}'" if options else f"{missing}: No such file or directory"
-    assert err.count(f"compactwire: error: {named}\n") == 1
+    assert err.count(f"compactwire: error: no file or folder '{missing}'\n") == 1
     assert err.endswith("compactwire: left out are the files that failed: 2\n")
 
 
@@ -507,12 +579,12 @@ def test_train_names_a_json_file_without_the_column(
         ("a.Parquet", [], "smaller than the minimum file footer (8 bytes)"),
         (
             "a.org",
-            ["--sample", 9000],
-            ".jsonl, .ndjson, .csv, .tsv, .parquet, .json or a text file",
+            ["--column", "text"],
+            "expected a JSON object with a text in 'text': JSONDecodeError",
         ),
     ],
 )
-def test_a_file_that_train_cannot_read_is_an_error_that_says_what_to_do(
+def test_a_file_that_train_cannot_read_is_an_error_that_says_what_is_wrong(
     name: str,
     options: list[object],
     message: str,

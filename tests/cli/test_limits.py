@@ -140,8 +140,8 @@ def test_samples_and_dictionaries_are_limited(
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(b"x" * 100)
     out = str(tmp_path / "out")
-    assert main(["train", str(tmp_path), "-o", out, "--max-input", "150"]) == 1
-    assert "larger than 50 bytes" in capsys.readouterr().err
+    assert main(["train", str(tmp_path), "-o", out, "--max-input", "99"]) == 1
+    assert capsys.readouterr().err.count("larger than 99 bytes") == 2
     arguments = [str(tmp_path / "a"), "--dictionary", str(tmp_path / "b"), "--max-input", "99"]
     for command in ("decode", "inspect", "encode"):
         assert main([command, *arguments]) == 1

@@ -207,13 +207,14 @@ def test_inspect_escapes_control_characters(call):
     assert (code, b"\\x1b[31m" in out, b"\x1b" in out) == (0, True, False)
 
 
-def test_train_reads_the_files_of_a_folder_in_order(trained, call, tmp_path):
+def test_train_makes_the_same_of_a_folder_and_of_its_files_in_any_order(trained, call, tmp_path):
     again = tmp_path / "again.zdct"
-    files = sorted(map(Path.as_posix, (tmp_path / "samples").rglob("*.txt")))
+    files = sorted(map(Path.as_posix, (tmp_path / "samples").rglob("*.txt")), reverse=True)
     code, out, err = call("train", *files, *TRAIN, "-o", str(again))
     made = cw.Dictionary.load(trained[0])
     assert (made.samples, made.size, made.content_type, made.time) == (60, 1500, "sensors", "7")
-    line = f"{again}: dictionary {made.id}, 1,500 bytes, 60 samples\n"
+    origin = "a sample with seed 0 and max_bytes 150000"
+    line = f"{again}: dictionary {made.id}, 1,500 bytes, 60 samples ({origin})\n"
     assert (code, out, err[-len(line) :]) == (0, b"", line)
     assert again.read_bytes() == trained[0].read_bytes()
 
@@ -513,7 +514,7 @@ def test_demo_names_a_turn_that_differs(call, monkeypatch):
     [
         ("encode nowhere", "nowhere: No such file or directory"),
         ("encode . -o out", ".: a folder, expected a file"),
-        ("train nowhere -o out", "nowhere: No such file or directory"),
+        ("train nowhere -o out", "no file or folder 'nowhere'"),
     ],
 )
 def test_an_error_of_the_system_has_the_path_and_no_number(call, args, message):

@@ -223,7 +223,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
             *("messages", "shrink", "stats", "verify"),
         )
     },
-    "cli._training": {"", "analysis", "analysis.corpus", "analysis.sources", "cli._shell"},
+    "cli._training": {"", "analysis", "cli._shell"}
+    | {f"analysis.{name}" for name in ("corpus", "samples", "sources")},
     "cli.analyze": {
         "",
         "analysis",

@@ -143,16 +143,17 @@ def csv_kind(path: Path) -> str:
 
 def taken(path: Path, root: Path) -> bool:
     """Whether a file of a folder is read: not if it is hidden, a link or of an unknown kind."""
-    return kind_of_file(path) is not None and _is_plain(path, root)
+    return kind_of_file(path) is not None and is_plain(path, root)
 
 
 def passed_over(root: Path) -> list[str]:
     """The suffixes of the files of a folder that are of an unknown kind."""
     unknown = (path for path in root.rglob("*") if kind_of_file(path) is None)
-    return sorted({path.suffix for path in unknown if _is_plain(path, root)})
+    return sorted({path.suffix for path in unknown if is_plain(path, root)})
 
 
-def _is_plain(path: Path, root: Path) -> bool:
+def is_plain(path: Path, root: Path) -> bool:
+    """Whether a path in a folder is a file that is neither hidden nor a link."""
     hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
     return not hidden and path.is_file() and not path.is_symlink()
 

@@ -114,12 +114,9 @@ def sample(
         raise TypeError(f"seed must be an int, not {type(seed).__name__}")
     if not 0 <= seed < _SEEDS:
         raise OptionError(f"seed must be from 0 to 2^64 - 1, not {shown(seed)}", option="seed")
-    prefix = seed.to_bytes(8, "big")
-    found = _Least(k, max_bytes)
+    found = Least(k, max_bytes)
     for rows in rows_of(source, Reading(column)):
-        for text in rows.texts:
-            if text is not None and not (hold_out and _is_held_out(text)):
-                found.add(sha256(prefix + text.encode()).digest()[:_KEY_BYTES], text)
+        found.add_texts(rows.texts, seed=seed, hold_out=hold_out)
     return _table(found.texts(), _Origin(seed, hold_out, k, max_bytes))
 
 
@@ -157,7 +154,7 @@ def merge_samples(
     _check(k=k, max_bytes=max_bytes)
     if hasattr(tables, "__arrow_c_stream__"):
         raise TypeError("tables must be a list of tables, not one table")
-    found = _Least(k, max_bytes)
+    found = Least(k, max_bytes)
     origin: _Origin | None = None
     for at, table in enumerate(iterated("tables", tables, "tables of Arrow")):
         columns = _columns(table, f"tables[{at}]")
@@ -223,7 +220,7 @@ def _check(**numbers: int | None) -> None:
             check_positive(name, number)
 
 
-class _Least:
+class Least:
     """The texts of the least keys: k, or as many as reach the bytes.
 
     The text that reaches the bytes belongs to the sample: without it, a part would not know where
@@ -237,6 +234,18 @@ class _Least:
         # The largest key of a sample that is full: later samples have no larger one.
         self._last: bytes | None = None
         self._set_limits()
+
+    def add_texts(self, texts: Iterable[str | None], *, seed: int, hold_out: bool) -> None:
+        """Add texts, unless they are null or held out."""
+        prefix = seed.to_bytes(8, "big")
+        for text in texts:
+            if text is not None and not (hold_out and _is_held_out(text)):
+                self.add(sha256(prefix + text.encode()).digest()[:_KEY_BYTES], text)
+
+    def merge(self, part: Least) -> None:
+        """Add the sample of a part."""
+        for key, text in part.texts().items():
+            self.add(key, text)
 
     def add(self, key: bytes, text: str) -> None:
         """Add a text, unless its key is too large."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,15 +13,29 @@ from typing import TYPE_CHECKING
 import compactwire as cw
 from compactwire import CompactWireError
 
-from ._shell import complain, tell
+from ._shell import complain, read_text, source_name, tell
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from compactwire.analysis.sources import Rows
 
+SEED = 0
+_STDIN = Path("-")
 # No sample has so many texts.
 _UNLIMITED = 1 << 62
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which texts of files are samples."""
+
+    column: str | None
+    max_bytes: int
+    """The bytes of all of them."""
+    max_input: int
+    """The bytes of a file that is one text."""
+    hold_out: bool
 
 
 @dataclass(frozen=True)
@@ -32,28 +47,39 @@ class Size:
 
 
 def files_of(paths: Iterable[str], column: str | None, failed: list[Path]) -> list[Path]:
-    """Return the files whose texts are sampled.
+    """Return the files of paths, folders and patterns.
 
-    A path that has no file, or one of an unknown kind, is reported, added to `failed` and left out.
+    Of a folder, hidden files and links are passed over, and with a column files of an unknown kind.
+    A path that has no file is reported and added to `failed`.
     """
+    from compactwire.analysis.corpus import is_plain, taken
     from compactwire.analysis.sources import Reading, files
 
+    def leave_out(error: OSError) -> None:
+        complain(error)
+        failed.append(Path(error.filename))
+
+    is_sample = is_plain if column is None else taken
     found: list[Path] = []
-    for path in paths:
-        try:
-            found += files(path, Reading(column))
-        except (OSError, CompactWireError) as error:
-            # The command has no option for either of these hints.
-            message = str(error).removesuffix("; with kind='text', it is one text")
-            message = message.removesuffix("; to measure a text, put it into a column")
-            complain(ValueError(message))
-            failed.append(Path(path))
+    for path in map(Path, paths):
+        if path.is_dir():
+            walk = os.walk(path, onerror=leave_out)
+            inside = (Path(root, name) for root, _, names in walk for name in names)
+            found += sorted(file for file in inside if is_sample(file, path))
+        elif path.exists() or path == _STDIN:
+            found.append(path)
+        else:
+            try:
+                found += files(path, Reading(kind="text"))
+            except (OSError, CompactWireError) as error:
+                # The command has no option for this hint.
+                hint = "; to measure a text, put it into a column"
+                complain(ValueError(str(error).removesuffix(hint)))
+                failed.append(path)
     return found
 
 
-def sampled(
-    files: list[Path], column: str | None, max_bytes: int, failed: list[Path], *, hold_out: bool
-) -> list[str]:
+def sampled(files: Iterable[Path], how: Sampling, failed: list[Path]) -> list[str]:
     """Return a sample of the texts of files, in the order of their hashes.
 
     A file that cannot be read to its end is reported, added to `failed` and left out.
@@ -61,73 +87,33 @@ def sampled(
     Raises
     ------
     ValueError
-        The extra ``analysis`` is not installed.
+        A file is Parquet, and the extra ``analysis`` is not installed.
     """
-    try:
-        from compactwire.analysis import merge_samples
+    from compactwire.analysis.samples import Least
 
-        samples = _samples(files, column, max_bytes, failed, hold_out=hold_out)
-        table = merge_samples(samples, _UNLIMITED, max_bytes=max_bytes)
-        texts: list[str] = table["text"].to_pylist()
-    except ImportError as error:
-        raise ValueError(str(error)) from error
-    return texts
-
-
-def _samples(
-    files: list[Path], column: str | None, max_bytes: int, failed: list[Path], *, hold_out: bool
-) -> Iterator[pa.Table]:
-    from compactwire.analysis import sample
-
+    found = Least(_UNLIMITED, how.max_bytes)
     unreadable: Counter[str] = Counter()
     for file in files:
-        batches = _counted(_batches(file, column), unreadable)
+        part = Least(_UNLIMITED, how.max_bytes)
+        errors: Counter[str] = Counter()
         try:
-            found = sample(batches, _UNLIMITED, max_bytes=max_bytes, hold_out=hold_out)
-        except (OSError, CompactWireError) as error:
+            for rows in _read(file, how):
+                errors.update(filter(None, rows.errors))
+                part.add_texts(rows.texts, seed=SEED, hold_out=how.hold_out)
+        except ImportError as error:
+            raise ValueError(str(error)) from error
+        except (OSError, ValueError) as error:
             complain(error)
             failed.append(file)
         else:
-            yield found
+            found.merge(part)
+            unreadable += errors
     _tell_failed(unreadable)
-
-
-def has_rows(path: Path) -> bool:
-    """Whether the rows of the file are texts of their own, by its suffix."""
-    from compactwire.analysis.corpus import kind_of_file
-
-    return kind_of_file(path) in ("lines", "csv", "table")
-
-
-def rows_of(path: Path, column: str | None, limit: int) -> list[str]:
-    """Return the rows of a file, and tell how many could not be read.
-
-    The reading ends with the batch that passes `limit` bytes.
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read, or is Parquet and the extra ``analysis`` is not installed.
-    """
-    failed: Counter[str] = Counter()
-    found: list[str] = []
-    size = 0
-    try:
-        for rows in _read(path, column):
-            failed.update(error for error in rows.errors if error)
-            texts = [text for text in rows.texts if text is not None]
-            found += texts
-            size += sum(len(text.encode()) for text in texts)
-            if size > limit:
-                break
-    except ImportError as error:
-        raise ValueError(str(error)) from error
-    _tell_failed(failed)
-    return found
+    return list(found.texts().values())
 
 
 def held_out_sizes(
-    dictionary: cw.Dictionary, files: list[Path], column: str | None
+    dictionary: cw.Dictionary, files: Iterable[Path], how: Sampling
 ) -> tuple[Size, Size, Size]:
     """Measure the held-out texts with this dictionary, the built-in one and none.
 
@@ -147,7 +133,7 @@ def held_out_sizes(
     parts = (
         summarize(measure(batch, kind="text", formats=[own, "dictionary", "zstd"], tokenizer=None))
         for file in files
-        for batch in held_out(_batches(file, column))
+        for batch in held_out(_batches(file, how))
     )
     frame = report(merge(parts)).set_index("format")
     if frame.empty:
@@ -160,27 +146,41 @@ def held_out_sizes(
     return new, built_in, plain
 
 
-def _batches(file: Path, column: str | None) -> Iterator[pa.RecordBatch]:
+def _batches(file: Path, how: Sampling) -> Iterator[pa.RecordBatch]:
     from compactwire.analysis.sources import to_batch
 
-    return map(to_batch, _read(file, column))
+    return map(to_batch, _read(file, how))
 
 
-def _read(file: Path, column: str | None) -> Iterator[Rows]:
-    """Read the rows of a file.
+def _read(file: Path, how: Sampling) -> Iterator[Rows]:
+    """Read the rows of a file, or the file as one text.
 
     Raises
     ------
-    CompactWireError
+    OSError, ValueError
         The file is damaged; or it is one row, which cannot be read.
     """
-    from compactwire.analysis.sources import Reading, read_file
+    from compactwire.analysis.sources import Reading, Rows, read_file
 
-    for rows, _ in read_file(file, Reading(column)):
-        if not has_rows(file):
+    if how.hold_out and not file.is_file():
+        name = source_name(str(file))
+        raise CompactWireError(f"{name}: a pipe or device, and --held-out reads each file twice")
+    whole = not _has_rows(file)
+    if whole and how.column is None:
+        yield Rows("text", [read_text(str(file), how.max_input)], [None])
+        return
+    for rows, _ in read_file(file, Reading(how.column)):
+        if whole:
             for error in filter(None, rows.errors):
-                raise CompactWireError(f"{file}: {_in_words(error, column)}")
+                raise CompactWireError(f"{file}: {_in_words(error, how.column)}")
         yield rows
+
+
+def _has_rows(path: Path) -> bool:
+    """Whether the rows of the file are texts of their own, by its suffix."""
+    from compactwire.analysis.corpus import kind_of_file
+
+    return kind_of_file(path) in ("lines", "csv", "table")
 
 
 def _in_words(error: str, column: str | None) -> str:
@@ -192,15 +192,6 @@ def _in_words(error: str, column: str | None) -> str:
     if error == "RowTooLarge":
         return f"larger than {MAX_ROW:,} bytes, the limit of a text"
     return f"expected a JSON object with a text in {column!r}: {error}"
-
-
-def _counted(
-    batches: Iterable[pa.RecordBatch], unreadable: Counter[str]
-) -> Iterator[pa.RecordBatch]:
-    """Pass batches on, and count the rows that could not be read."""
-    for batch in batches:
-        unreadable.update(batch["error"].drop_null().to_pylist())
-        yield batch
 
 
 def _tell_failed(failed: Counter[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from .. import _demo
 from ._shell import (
     DEFAULT,
     OK,
-    TooLargeError,
     add_command,
     add_inputs,
     add_max_input,
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ._shell import Commands
+    from ._training import Sampling
 
 # zstd wants samples of about so many times the size of the dictionary.
 _SAMPLE_SIZES = 100
@@ -210,14 +209,17 @@ def _as_table(inspection: cw.Inspection) -> str:
 
 
 def _run_train(args: argparse.Namespace) -> int:
-    sampled = args.held_out or args.sample is not None
+    from ._training import SEED, Sampling, files_of, sampled
+
     if args.sample == 0:
         raise ValueError("--sample must be 1 or more, not 0")
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
+    max_bytes = _SAMPLE_SIZES * args.size if args.sample is None else args.sample
+    how = Sampling(args.column, max_bytes, args.max_input, args.held_out)
     failed: list[Path] = []
-    files = _sampled_files(args, failed) if sampled else []
-    texts = _sample(files, args, failed) if sampled else list(_samples(args, failed))
+    files = files_of(args.paths, args.column, failed)
+    texts = sampled(files, how, failed)
     if failed and not texts:
         return _FAILED
     if not texts:
@@ -230,46 +232,27 @@ def _run_train(args: argparse.Namespace) -> int:
         model=args.model,
         time=args.time,
     )
-    if args.held_out and not _verified(
-        dictionary, [file for file in files if file not in failed], args
-    ):
+    left = (file for file in files if file not in failed)
+    if args.held_out and not _verified(dictionary, left, how, args):
         return _NOT_SAVED
     write_bytes(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
-    facts = f"dictionary {dictionary.id}, {size}, {samples}"
-    if sampled:
-        # The file of a dictionary has no place for these facts.
-        left_out = ", without the held-out texts" if args.held_out else ""
-        facts += f" (a sample with seed 0 and max_bytes {_sample_size(args)}{left_out})"
-    tell(f"{args.output}: {facts}")
+    # The file of a dictionary has no place for these facts.
+    left_out = ", without the held-out texts" if args.held_out else ""
+    origin = f"a sample with seed {SEED} and max_bytes {max_bytes}{left_out}"
+    tell(f"{args.output}: dictionary {dictionary.id}, {size}, {samples} ({origin})")
     if failed:
         tell(f"compactwire: left out are the files that failed: {len(failed)}")
     return _FAILED if failed else OK
 
 
-def _sampled_files(args: argparse.Namespace, failed: list[Path]) -> list[Path]:
-    from ._training import files_of
-
-    return files_of(args.paths, args.column, failed)
-
-
-def _sample(files: list[Path], args: argparse.Namespace, failed: list[Path]) -> list[str]:
-    """Return the sample of the files; those that cannot be read are added to `failed`."""
-    from ._training import sampled
-
-    return sampled(files, args.column, _sample_size(args), failed, hold_out=args.held_out)
-
-
-def _sample_size(args: argparse.Namespace) -> int:
-    size: int = _SAMPLE_SIZES * args.size if args.sample is None else args.sample
-    return size
-
-
-def _verified(dictionary: cw.Dictionary, files: list[Path], args: argparse.Namespace) -> bool:
+def _verified(
+    dictionary: cw.Dictionary, files: Iterable[Path], how: Sampling, args: argparse.Namespace
+) -> bool:
     """Print the figures of the held-out texts; whether the dictionary is to be saved."""
     from ._training import held_out_sizes
 
-    new, built_in, plain = held_out_sizes(dictionary, files, args.column)
+    new, built_in, plain = held_out_sizes(dictionary, files, how)
     for name, size in (("this dictionary", new), ("built-in", built_in), ("plain zstd", plain)):
         tell(f"held out: {name:<15} {size.bytes:>14,} bytes {size.share:>7.1%} of JSON")
     if new.bytes < built_in.bytes or args.always_save:
@@ -281,58 +264,6 @@ def _verified(dictionary: cw.Dictionary, files: list[Path], args: argparse.Names
         )
     )
     return False
-
-
-def _samples(args: argparse.Namespace, failed: list[Path]) -> Iterator[str]:
-    """Read the samples, which together have at most `args.max_input` bytes.
-
-    A file that cannot be read is reported, added to `failed` and left out.
-    """
-    left = args.max_input
-    for path in _files(args.paths, failed):
-        try:
-            texts = _texts(path, args.column, left)
-        except TooLargeError:
-            raise
-        except (OSError, ValueError) as error:
-            complain(error)
-            failed.append(path)
-            continue
-        for text in texts:
-            left -= len(text.encode())
-            if left < 0:
-                limit = f"{args.max_input:,} bytes, the limit of --max-input"
-                raise OSError(
-                    f"{path}: with it, the samples are larger than {limit}; --sample trains on a"
-                    " sample of files of any size"
-                )
-            yield text
-
-
-def _texts(path: Path, column: str | None, limit: int) -> list[str]:
-    """Read the samples of a file."""
-    from ._training import has_rows, rows_of
-
-    if column is None and not has_rows(path):
-        return [read_text(str(path), limit)]
-    return rows_of(path, column, limit)
-
-
-def _files(paths: Iterable[str], failed: list[Path]) -> Iterator[Path]:
-    """The files of the paths; a folder that cannot be read is reported and added to `failed`."""
-
-    def leave_out(error: OSError) -> None:
-        complain(error)
-        failed.append(Path(error.filename))
-
-    for path in map(Path, paths):
-        if path.is_dir():
-            walk = os.walk(path, onerror=leave_out)
-            inside = (Path(root, name) for root, _, names in walk for name in names)
-            # The dictionary depends on the order, which differs between file systems.
-            yield from sorted((file for file in inside if file.is_file()), key=Path.as_posix)
-        else:
-            yield path
 
 
 def _dictionary(path: str, limit: int) -> cw.Dictionary:
@@ -459,7 +390,7 @@ def _add_train(commands: Commands) -> None:
         "--sample",
         type=natural,
         metavar="BYTES",
-        help="train on a sample of so many bytes, of files of any size (default with --held-out: "
+        help="train on a sample of so many bytes of the texts, which may be of any size (default: "
         f"{_SAMPLE_SIZES} times --size)",
     )
     parser.add_argument(
