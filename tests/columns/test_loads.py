@@ -56,6 +56,7 @@ def leaves() -> list[Any]:
         pa.decimal32(5, 2): [Decimal("1.10")],
         pa.decimal64(9, 2): [Decimal("1.10")],
         pa.decimal128(9, -2): [Decimal(1100)],
+        pa.decimal128(9, -3): [Decimal("0E+3")],
         pa.decimal256(50, 2): [Decimal("1.10")],
         # These have no values in GCF.
         pa.binary(): [],

@@ -68,7 +68,8 @@ pub(super) fn decimal(text: &str, precision: u8, scale: i8) -> Option<String> {
         }
         surplus => {
             let surplus = usize::try_from(-surplus).ok()?;
-            let kept = digits.len().checked_sub(surplus)?;
+            // A zero has fewer digits than a scale below 0 takes away.
+            let kept = digits.len().saturating_sub(surplus);
             if digits[kept..].bytes().any(|digit| digit != b'0') {
                 return None;
             }
@@ -105,6 +106,8 @@ mod tests {
             ("1.101", 5, 2, None),
             ("1200", 5, -2, Some("12")),
             ("1234", 5, -2, None),
+            ("0", 5, -2, Some("0")),
+            ("1", 5, -2, None),
             ("123456", 5, 0, None),
             ("0", 1, 0, Some("0")),
             ("", 5, 0, None),
