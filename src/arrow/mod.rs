@@ -42,7 +42,7 @@ pub use loads::gcf_loads;
 pub use message::{Field, decode, detect, inspect};
 pub use response::{Output, encode};
 pub use rows::RowOptions;
-pub use table::{Table, Target};
+pub use table::{Allowance, Table, Target};
 pub use text::{
     CadUnknown, CadWrite, cad_from_binary, cad_from_compact, cad_to_binary, cad_to_compact,
     count_tokens, gcf_from_json, gcf_to_json,

@@ -446,6 +446,17 @@ def test_a_table_that_repeats_its_cells_is_bounded(column: Any) -> None:
         assert caught.value.code == "limit_exceeded"
 
 
+def test_the_tables_of_a_value_are_bounded_together() -> None:
+    # The bytes of 256 MiB that are not free are for all of them.
+    table = pa.table({"a": shared(1_000, "x" * 200_000)})
+    assert len(gcf.dumps_bytes([table])) > 200_000_000
+    with pytest.raises(cw.GcfError, match="far larger than the table") as caught:
+        gcf.dumps_bytes([table, table])
+    assert caught.value.code == "limit_exceeded"
+    # What is free stays so for each.
+    assert gcf.dumps([pa.array([1, 2])] * 3) == gcf.dumps([[1, 2]] * 3)
+
+
 def test_cells_may_be_shared_within_the_bound() -> None:
     nested = views(3, 2, views(4, 3, pa.array([1, None, 2])))
     for column in (nested, views(9, 2, shared(2, "x" * 99)), text_views(9, "x" * 99)):

@@ -37,6 +37,7 @@ use crate::text::output::Output;
 use arrow_array::Array;
 pub use emit::Target;
 use node::{COLUMN_SIZE, Node};
+pub use repeats::Allowance;
 use walk::{Cell, Rows};
 
 /// A column as a value: an array of its rows.
@@ -52,6 +53,14 @@ impl Table {
     /// # Errors
     /// [`Error::OutOfMemory`]; `limit_exceeded` if its rows refer to the same cells too often.
     pub fn new(column: &Column) -> Result<Self, Error> {
+        Self::within(column, &mut Allowance::default())
+    }
+
+    /// Prepares to read a column that is one of those of a value, which share an allowance.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn within(column: &Column, allowance: &mut Allowance) -> Result<Self, Error> {
         memory::ensure(column.chunks().len().saturating_mul(COLUMN_SIZE))?;
         let (field, chunks) = (column.field(), column.chunks());
         let nodes = chunks.iter().map(|chunk| Node::new(field, &**chunk));
@@ -60,10 +69,10 @@ impl Table {
             && nodes[at].is_unsupported(0)
         {
             // The error of the first row comes before any work on the others, which may be very many.
-            repeats::check(&[chunks[at].slice(0, 1)])?;
+            allowance.check(&[chunks[at].slice(0, 1)])?;
             return Ok(Self { chunks: vec![nodes.swap_remove(at)], starts: vec![0, 1] });
         }
-        repeats::check(chunks)?;
+        allowance.check(chunks)?;
         let mut starts = vec![0];
         for chunk in chunks {
             starts.push(starts[starts.len() - 1] + chunk.len());

@@ -2,8 +2,8 @@
 //!
 //! The rows of a list view, a dictionary or an array of views may refer to the same cells, and those of nulls and of
 //! runs take no memory at all: a table of a megabyte can have a text of any size. Its text may therefore be only
-//! [`FREE_EXPANSION`] times as large as if each cell that lies in memory were written once, and
-//! [`Limits::EXPANSION`] bytes more. All sizes are counted before anything is written.
+//! [`FREE_EXPANSION`] times as large as if each cell that lies in memory were written once, and an [`Allowance`]
+//! more. All sizes are counted before anything is written.
 //!
 //! The chunks of a column are often slices of one array, which all have its dictionary and the elements of all lists.
 //! These lie in memory once, and a chunk takes time in proportion to its own rows.
@@ -29,16 +29,29 @@ const CELL_SIZE: u64 = 16;
 /// To look at so many cells takes no longer than to take a part of an array.
 const PER_PART: usize = 16;
 
-/// Checks that the chunks of a column may be written.
-///
-/// # Errors
-/// `limit_exceeded`; [`Error::OutOfMemory`].
-pub(super) fn check(chunks: &[ArrayRef]) -> Result<(), Error> {
-    let mut stored = Stored::default();
-    polled(chunks).for_each(|chunk| stored.add(&**chunk, Owner::Rows));
-    let max = stored.size.saturating_mul(FREE_EXPANSION).saturating_add(Limits::EXPANSION as u64);
-    let mut written = Written { size: 0, max };
-    polled(chunks).try_for_each(|chunk| written.add(&**chunk, Times::Each(1)))
+/// The bytes of repeated cells that all tables of a value may write together.
+pub struct Allowance(u64);
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self(Limits::EXPANSION as u64)
+    }
+}
+
+impl Allowance {
+    /// Checks that the chunks of a column may be written.
+    ///
+    /// # Errors
+    /// `limit_exceeded`; [`Error::OutOfMemory`].
+    pub(super) fn check(&mut self, chunks: &[ArrayRef]) -> Result<(), Error> {
+        let mut stored = Stored::default();
+        polled(chunks).for_each(|chunk| stored.add(&**chunk, Owner::Rows));
+        let free = stored.size.saturating_mul(FREE_EXPANSION);
+        let mut written = Written { size: 0, max: free.saturating_add(self.0) };
+        polled(chunks).try_for_each(|chunk| written.add(&**chunk, Times::Each(1)))?;
+        self.0 -= written.size.saturating_sub(free);
+        Ok(())
+    }
 }
 
 /// Whose cells those of an array are.
@@ -398,7 +411,7 @@ mod tests {
         for array in layouts() {
             POLLS.set(0);
             let chunks = pairs(&array, 400);
-            interrupt::run(count, || check(&chunks)).unwrap().unwrap();
+            interrupt::run(count, || Allowance::default().check(&chunks)).unwrap().unwrap();
             assert_eq!(POLLS.get(), 0, "{}", array.data_type());
         }
     }
@@ -414,6 +427,18 @@ mod tests {
             let few = array.slice(0, 1_000);
             assert_eq!(written(&[Arc::clone(&few)]), written(&pairs(&few, 500)));
         }
+    }
+
+    #[test]
+    fn the_tables_of_a_value_share_an_allowance() {
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["a".repeat(1 << 20)]));
+        let rows = Int32Array::from(vec![0; 200]);
+        // 200 MiB, of which 16 are free.
+        let table: [ArrayRef; 1] = [Arc::new(DictionaryArray::new(rows, text))];
+        let mut allowance = Allowance::default();
+        allowance.check(&table).unwrap();
+        allowance.check(&table).unwrap_err();
+        Allowance::default().check(&table).unwrap();
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::column::{Unreadable, caused, if_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
 use crate::make::tuple_of;
-use compactwire::arrow::{self, Table};
+use compactwire::arrow::{self, Allowance, Table};
 use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::{Code, Limits};
 use compactwire::interrupt::unchecked;
@@ -61,13 +61,15 @@ pub(crate) fn emit<'py>(
     default: Option<&Conversions<'py>>,
     target: &mut impl Target,
 ) -> Result<()> {
-    Emitter { default, target }.emit(object)?;
+    Emitter { default, target, allowance: Allowance::default() }.emit(object)?;
     default.map_or(Ok(()), |default| Ok(default.check()?))
 }
 
 struct Emitter<'a, 'py, T> {
     default: Option<&'a Conversions<'py>>,
     target: &'a mut T,
+    /// Of all columns in the object.
+    allowance: Allowance,
 }
 
 impl<'py, T: Target> Emitter<'_, 'py, T> {
@@ -132,7 +134,8 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
         let column = if may_be_column { unchecked(|| if_column(object)) } else { Ok(None) };
         match column {
             Ok(Some(column)) => {
-                return Table::new(&column)?.emit(&mut Cells(&mut *self.target));
+                let table = Table::within(&column, &mut self.allowance)?;
+                return table.emit(&mut Cells(&mut *self.target));
             }
             Ok(None) => {}
             Err(Unreadable::Values { code, steps, message, cause }) => {
