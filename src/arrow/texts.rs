@@ -9,18 +9,19 @@ use crate::interrupt::polled;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, GenericByteArray, GenericByteViewArray,
-    LargeBinaryArray, LargeStringArray, StringArray, StringViewArray,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericByteArray,
+    GenericByteViewArray, LargeBinaryArray, LargeStringArray, StringArray, StringViewArray,
 };
 use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_schema::DataType;
 
 /// What the error for a column of another type says is expected.
-const TEXTS: &str = "texts (utf8, large_utf8, utf8_view, binary, large_binary, binary_view, or \
-                     dictionary-encoded)";
+const TEXTS: &str = "texts (utf8, large_utf8, utf8_view, binary, large_binary, binary_view, \
+                     fixed_size_binary, or dictionary-encoded)";
 
 /// The same for a column of bytes.
-const BINARIES: &str = "bytes (binary, large_binary, binary_view, or dictionary-encoded)";
+const BINARIES: &str =
+    "bytes (binary, large_binary, binary_view, fixed_size_binary, or dictionary-encoded)";
 
 /// A chunk of a column of texts.
 pub(super) enum Texts {
@@ -32,6 +33,7 @@ pub(super) enum Texts {
     Binary(BinaryArray),
     LargeBinary(LargeBinaryArray),
     BinaryView(BinaryViewArray),
+    FixedSizeBinary(FixedSizeBinaryArray),
     /// The index of each row, and the texts.
     Dictionary(Keys, Box<Self>),
 }
@@ -71,6 +73,9 @@ impl Chunk for Texts {
             DataType::Binary => Self::Binary(chunk.as_binary().clone()),
             DataType::LargeBinary => Self::LargeBinary(chunk.as_binary().clone()),
             DataType::BinaryView => Self::BinaryView(chunk.as_binary_view().clone()),
+            DataType::FixedSizeBinary(_) => {
+                Self::FixedSizeBinary(chunk.as_fixed_size_binary().clone())
+            }
             other => match Keys::new(&**chunk) {
                 Some((keys, values)) if is_text(values.data_type()) => {
                     Self::Dictionary(keys, Box::new(Self::new(values)?))
@@ -89,6 +94,7 @@ impl Chunk for Texts {
             Self::Binary(array) => array.len(),
             Self::LargeBinary(array) => array.len(),
             Self::BinaryView(array) => array.len(),
+            Self::FixedSizeBinary(array) => array.len(),
             Self::Dictionary(keys, _) => keys.rows(),
         }
     }
@@ -100,6 +106,7 @@ impl Chunk for Texts {
             Self::LargeUtf8(array) => content(array).len(),
             Self::Binary(array) => content(array).len(),
             Self::LargeBinary(array) => content(array).len(),
+            Self::FixedSizeBinary(array) => array.value_data().len(),
             Self::Utf8View(array) => array.lengths().map(|length| length as usize).sum(),
             Self::BinaryView(array) => array.lengths().map(|length| length as usize).sum(),
             Self::Dictionary(keys, texts) => {
@@ -141,6 +148,7 @@ impl Texts {
             Self::LargeUtf8(array) => shared.is_new(content(array)),
             Self::Binary(array) => shared.is_new(content(array)),
             Self::LargeBinary(array) => shared.is_new(content(array)),
+            Self::FixedSizeBinary(array) => shared.is_new(array.value_data()),
             Self::Utf8View(array) => shared.is_new(array.views()),
             Self::BinaryView(array) => shared.is_new(array.views()),
         };
@@ -149,9 +157,9 @@ impl Texts {
 
     fn is_binary(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Binary(_) | Self::LargeBinary(_) | Self::BinaryView(_) => true,
             Self::Utf8(_) | Self::LargeUtf8(_) | Self::Utf8View(_) => false,
             Self::Dictionary(_, texts) => texts.is_binary(),
+            _ => true,
         }
     }
 
@@ -172,6 +180,7 @@ impl Texts {
             Self::Binary(array) => row!(array, Bytes),
             Self::LargeBinary(array) => row!(array, Bytes),
             Self::BinaryView(array) => row!(array, Bytes),
+            Self::FixedSizeBinary(array) => row!(array, Bytes),
             Self::Dictionary(keys, texts) => texts.get(keys.get(row)?),
         }
     }
@@ -212,6 +221,11 @@ impl Binaries {
 
 /// Whether a column of this type has texts.
 fn is_text(data_type: &DataType) -> bool {
-    use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Null, Utf8, Utf8View};
-    matches!(data_type, Null | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView)
+    use DataType::{
+        Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Null, Utf8, Utf8View,
+    };
+    matches!(
+        data_type,
+        Null | Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_)
+    )
 }

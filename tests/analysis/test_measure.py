@@ -62,9 +62,10 @@ def test_a_row_that_fails_has_the_class_of_its_error() -> None:
     assert found["gcf"] == [None, *unread, "UnsupportedValue", "RecursionError"]
     assert found["zstd"] == [None, *unread, None, "RecursionError"]
     assert [row["bytes"] is None for row in rows(table, "zstd")] == [bool(e) for e in found["zstd"]]
-    bad = pa.array([b"good", b"\xff"], pa.binary())
-    errors = [row["error"] for row in rows(analysis.measure(bad), "dsl")]
-    assert errors == [None, "UnicodeDecodeError"]
+    for kind in (pa.binary(), pa.binary(4)):
+        bad = pa.array([b"good", b"\xff\xff\xff\xff"], kind)
+        errors = [row["error"] for row in rows(analysis.measure(bad), "dsl")]
+        assert errors == [None, "UnicodeDecodeError"]
     table = analysis.measure(pa.table({"x": [1.0, float("nan")]}), formats=["gcf"])
     assert [row["error"] for row in table.to_pylist()] == [None, "UnsupportedValue"]
 

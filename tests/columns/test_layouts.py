@@ -53,6 +53,17 @@ def test_every_type_of_texts_and_every_slice(type: Any, start: int) -> None:
     ]
 
 
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_bytes_of_a_fixed_size_are_texts_too(start: int) -> None:
+    rows = ["four", None, "a|b\n", "\u00e9\u00e9", "five"]
+    column = pa.array([row and row.encode() for row in rows], pa.binary(4))
+    encoded_dictionary = pa.DictionaryArray.from_arrays(pa.array(range(5), pa.int8()), column)
+    for some in (column.slice(start), encoded_dictionary.slice(start)):
+        assert rows_of(arrow.encode(some)) == encoded(rows[start:])
+    empty = arrow.encode(pa.array([b"", None], pa.binary(0)), errors="null")
+    assert rows_of(empty) == [cw.encode(""), None]
+
+
 def test_null_values_of_a_dictionary_are_null() -> None:
     column = pa.DictionaryArray.from_arrays(
         pa.array([0, 1, None], pa.int8()), pa.array(["a", None])

@@ -356,7 +356,8 @@ def is_text(column: pa.DataType) -> bool:
         column = column.value_type
     nulls_or_text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
     binary = (types.is_binary, types.is_large_binary, types.is_binary_view)
-    return any(test(column) for test in (*nulls_or_text, *binary))
+    tests = (*nulls_or_text, *binary, types.is_fixed_size_binary)
+    return any(test(column) for test in tests)
 
 
 def _of_arrow(
