@@ -189,6 +189,7 @@ def test_an_array_of_scalars_is_a_column() -> None:
         ([1, "x"], None, "unsupported_type", "$[1]"),
         ([{"a": 1}, {"a": [1]}], None, "unsupported_type", "$[0].a"),
         ([{"a": 2**53 + 1}, {"a": 0.5}], None, "out_of_range", "$[0].a"),
+        ([{"a": 1, "b\0": 2}], None, "unsupported_type", '$[0]["b\\0"]'),
         (1, None, "unsupported_type", "$"),
         ({"a": [1], "b": [2]}, None, "unsupported_type", "$"),
         ([1, 300], pa.int8(), "out_of_range", "$[1]"),

@@ -7,6 +7,7 @@ use crate::value::Value;
 use arrow_schema::{DataType, Field, Fields};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// The integers up to this one, and down to its opposite, are doubles, too.
@@ -83,10 +84,18 @@ fn structure<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Invalid<'
             other => return Err(mixed(other, &DataType::Struct(Fields::empty()))),
         };
         for (key, member) in members {
-            let place = *places.entry(&**key).or_insert_with(|| {
-                columns.push((key, Vec::new()));
-                columns.len() - 1
-            });
+            let place = match places.entry(&**key) {
+                Entry::Occupied(place) => *place.get(),
+                // The names of the C data interface end with one.
+                Entry::Vacant(_) if key.contains('\0') => {
+                    let message = "no column has a name with U+0000; read the text with gcf.loads";
+                    return Err(Invalid::new(member, message));
+                }
+                Entry::Vacant(new) => {
+                    columns.push((key, Vec::new()));
+                    *new.insert(columns.len() - 1)
+                }
+            };
             memory::push(&mut columns[place].1, Some(member));
         }
     }
