@@ -119,22 +119,27 @@ pub(super) fn map_within<C: Chunk>(
     let texts = if max_expansion < usize::MAX { texts::<C>(column)? } else { (1, 1) };
     let bound = Bound { max: max_expansion, texts, expansion: AtomicUsize::new(0) };
     let shape = with_errors(shape, options.errors);
-    let job = Job { shape, errors: options.errors, bound, apply };
-    let most = match options.threads {
-        0 => threads::default_threads(threads::MAX_THREADS),
-        threads => threads,
-    };
+    let job = Job { shape, errors: options.errors, bound, threads: most_threads(options.threads) };
     let (mut chunks, mut failed, mut before) = (Vec::new(), 0, 0);
     chunks.try_reserve(column.chunks().len())?;
     memory::ensure(column.chunks().len().saturating_mul(CHUNK_SIZE))?;
     for chunk in column.chunks() {
         let chunk = C::new(chunk)?;
-        let rows = job.chunk(&chunk, before, most.min(threads::MAX_THREADS))?;
+        let apply = |range, rows: &mut Rows| job.apply(&chunk, before, range, rows, &apply);
+        let rows = job.chunk(chunk.rows(), chunk.bytes(), &apply)?;
         failed += rows.failed;
         chunks.extend(rows.finish()?);
         before += chunk.rows();
     }
     Ok(Column::result(job.shape, chunks, failed))
+}
+
+/// The maximum number of threads for [`RowOptions::threads`].
+fn most_threads(threads: usize) -> usize {
+    match threads {
+        0 => threads::default_threads(threads::MAX_THREADS),
+        threads => threads.min(threads::MAX_THREADS),
+    }
 }
 
 /// The type of the result, with the columns of [`OnError::Report`].
@@ -161,12 +166,17 @@ fn texts<C: Chunk>(column: &Column) -> Result<(usize, usize), Error> {
     Ok((stored.min(all), all.max(1)))
 }
 
-struct Job<F> {
+/// A call of [`map_within`]. The function of the call is no part of it: only the loop over rows is compiled for each
+/// function, and not what is done once for a chunk or a piece.
+struct Job {
     shape: Shape,
     errors: OnError,
     bound: Bound,
-    apply: F,
+    threads: usize,
 }
+
+/// Appends the results of a range of rows of a chunk.
+type Apply<'a> = dyn Fn(Range<usize>, &mut Rows) -> Result<(), Error> + Sync + 'a;
 
 /// Limits how much larger than its rows the result of a call becomes, on all threads.
 struct Bound {
@@ -260,31 +270,26 @@ impl Rows {
     }
 }
 
-impl<F> Job<F> {
-    /// Applies the function to the rows of a chunk, on at most `threads` threads. `before` rows are in earlier
-    /// chunks.
-    fn chunk<C: Chunk>(&self, chunk: &C, before: usize, threads: usize) -> Result<Rows, Error>
-    where
-        F: Fn(&C, usize, &mut Cells) -> Result<(), Stop> + Sync,
-    {
-        let (all, bytes) = (chunk.rows(), chunk.bytes());
+impl Job {
+    /// Applies a function to the rows of a chunk, whose texts have `bytes` bytes.
+    fn chunk(&self, all: usize, bytes: usize, apply: &Apply<'_>) -> Result<Rows, Error> {
         let size = (PIECE / (bytes / all.max(1)).max(1)).clamp(1, MAX_ROWS);
         let piece = |range: &Range<usize>| {
             let mut rows = Rows::new(&self.shape, range.len())?;
-            self.apply(chunk, before, range.clone(), &mut rows).map(|()| rows)
+            apply(range.clone(), &mut rows).map(|()| rows)
         };
         if all <= size {
             return piece(&(0..all));
         }
         let sample = size.div_ceil(SAMPLE);
         let mut rows = piece(&(0..sample))?.grow(all)?;
-        if threads < 2 {
-            return self.apply(chunk, before, sample..all, &mut rows).map(|()| rows);
+        if self.threads < 2 {
+            return apply(sample..all, &mut rows).map(|()| rows);
         }
         let pieces = (sample..all).step_by(size).map(|start| start..(start + size).min(all));
-        for turn in pieces.collect::<Vec<_>>().chunks(threads * PIECES) {
+        for turn in pieces.collect::<Vec<_>>().chunks(self.threads * PIECES) {
             let before = self.bound.get();
-            match threads::try_map(turn, threads.min(turn.len()), &mut |_| poll(), piece) {
+            match threads::try_map(turn, self.threads.min(turn.len()), &mut |_| poll(), piece) {
                 Ok(pieces) => pieces.into_iter().try_for_each(|piece| rows.append(piece))?,
                 // Which row exceeds the limit, and whether another one fails before, is only known in order.
                 Err(Error::Expansion { .. }) => {
@@ -299,21 +304,20 @@ impl<F> Job<F> {
         Ok(rows)
     }
 
+    /// Applies `apply` to the rows of a range. `before` rows are in earlier chunks.
     fn apply<C: Chunk>(
         &self,
         chunk: &C,
         before: usize,
         range: Range<usize>,
         rows: &mut Rows,
-    ) -> Result<(), Error>
-    where
-        F: Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
-    {
+        apply: &impl Fn(&C, usize, &mut Cells) -> Result<(), Stop>,
+    ) -> Result<(), Error> {
         let mut steps = Steps::default();
         for row in range {
             let cells = rows.next()?;
             let kept = cells.bytes();
-            let stop = (self.apply)(chunk, row, cells).err();
+            let stop = apply(chunk, row, cells).err();
             if matches!(stop, Some(Stop::Null)) {
                 // Nothing was read or made, and a column may have millions of such rows.
                 steps.step();
