@@ -402,21 +402,29 @@ class _Shapes:
     def add(self, solid: Any, color: tuple[float, ...], most: int) -> None:
         """Add the visible faces of a solid, and its visible sharp edges."""
         np, toward, screen = self._np, self._toward, self._screen
-        triangles, normals, edges, between = _mesh(np, solid, most)
+        points, corners, normals, edges, between = _mesh(np, solid, most)
         seen = normals @ toward > 1e-6
         edges = edges[seen[between].any(axis=1)]
         shade = 0.42 + 0.58 * np.clip(normals[seen] @ self._light, 0, 1)
         faces = np.clip(np.outer(shade, color), 0, 1)
-        size = np.ptp(triangles.reshape(-1, 3), axis=0).max()
-        self.polygons += list(triangles[seen] @ screen)
+        triangles = points[corners[seen]]
+        depths = triangles.mean(axis=1) @ toward
+        self.polygons += list(triangles @ screen)
         self.fills += list(faces)
         self.strokes += list(faces)
-        self.depths += list(triangles[seen].mean(axis=1) @ toward)
-        self.polygons += list(edges @ screen)
+        self.depths += list(depths)
+        self.polygons += list(points[edges] @ screen)
         self.fills += [(0.0, 0.0, 0.0)] * len(edges)
         self.strokes += [tuple(np.multiply(color, 0.25))] * len(edges)
-        # Edges are drawn in front of the faces that they bound.
-        self.depths += list(edges.mean(axis=1) @ toward + size / _PIECES)
+        # An edge is drawn after all faces that touch it, whose strokes would cover parts of it.
+        nearest = np.full(len(points), -np.inf)
+        np.maximum.at(nearest, corners[seen], depths[:, np.newaxis])
+        self.depths += list(nearest[edges].max(axis=1))
+
+    def order(self) -> Any:
+        """Return the places of the shapes from back to front."""
+        # At the depth of a face, the edges that were added after it are in front.
+        return self._np.argsort(self.depths, kind="stable")
 
 
 def _draw(
@@ -444,13 +452,14 @@ def _draw(
     axes = figure.add_axes((0.03, 0.03, 0.94, 0.94))
     axes.set_aspect("equal")
     axes.set_axis_off()
-    order = np.argsort(shapes.depths)
+    order = shapes.order()
     axes.add_collection(
         PolyCollection(
             [shapes.polygons[i] for i in order],
             facecolors=[shapes.fills[i] for i in order],
             edgecolors=[shapes.strokes[i] for i in order],
             linewidths=0.6,
+            joinstyle="round",  # the points of thin triangles would reach far beyond them
         )
     )
     axes.autoscale_view()
@@ -460,8 +469,8 @@ def _draw(
     return out.getvalue()
 
 
-def _mesh(np: Any, solid: Any, most: int) -> tuple[Any, Any, Any, Any]:
-    """Return triangles with normals, and sharp edges with the two triangles beside each.
+def _mesh(np: Any, solid: Any, most: int) -> tuple[Any, Any, Any, Any, Any]:
+    """Return points, triangles of them with normals, and sharp edges with the triangles beside.
 
     The triangles are small enough to be painted correctly in order of depth, as far as there are
     no more of them than `most`.
@@ -491,4 +500,4 @@ def _mesh(np: Any, solid: Any, most: int) -> tuple[Any, Any, Any, Any]:
     pairs = order.reshape(-1, 2)
     cosines = np.einsum("ij,ij->i", normals[owner[pairs[:, 0]]], normals[owner[pairs[:, 1]]])
     sharp = cosines < np.cos(np.radians(_SHARP_DEGREES))
-    return triangles, normals, points[sides[pairs[sharp, 0]]], owner[pairs[sharp]]
+    return points, corners, normals, sides[pairs[sharp, 0]], owner[pairs[sharp]]

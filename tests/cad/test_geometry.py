@@ -16,7 +16,8 @@ manifold3d = pytest.importorskip(
 )
 pytest.importorskip("matplotlib", reason="NO PICTURES: pip install 'compactwire[notebook]'")
 
-from compactwire._cad_preview import solids  # noqa: E402 - imports numpy when it is called
+from compactwire._cad_bounds import MAX_TRIANGLES  # noqa: E402
+from compactwire._cad_preview import _Shapes, solids  # noqa: E402 - imports numpy when it is called
 
 REAL = PUBLISHED / "cad" / "real"
 
@@ -96,6 +97,20 @@ def test_round_shapes_are_round() -> None:
 def test_rotation_is_about_x_then_y_then_z() -> None:
     ((_, _, *box),) = measures(cad.from_compact("C 1 2 3\nR 0 90 0 90"))
     assert box == pytest.approx([0, 0, 0, 3, 1, 2], abs=1e-6)
+
+
+def test_an_edge_is_painted_after_the_faces_that_touch_it() -> None:
+    import numpy as np
+
+    holes = [f"Y 4 12\nT {3 * n + 1} {15 + 22 * n} 15 -1\nD {3 * n} {3 * n + 2}" for n in range(4)]
+    ((solid, color),), _ = solids(cad.from_compact("\n".join(["C 120 30 8", *holes])))
+    shapes = _Shapes(np, -55.0, 28.0)
+    shapes.add(solid, color, MAX_TRIANGLES)
+    painted = [shapes.polygons[at].round(6).tolist() for at in shapes.order()]
+    last = {tuple(point): at for at, one in enumerate(painted) if len(one) == 3 for point in one}
+    edges = [(at, points) for at, points in enumerate(painted) if len(points) == 2]
+    assert len(edges) > 100
+    assert [at for at, points in edges if any(last[tuple(point)] > at for point in points)] == []
 
 
 def test_a_picture_shows_the_part(tmp_path: Path) -> None:
