@@ -6,14 +6,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PEER = Path(__file__).with_name("vectors_peer.py")
 PROVE = PEER.parents[1] / "vectors" / "prove.py"
 
 
-def prove(*command: str) -> tuple[int, list[str]]:
-    child = subprocess.run(
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, str(PROVE), *command], capture_output=True, encoding="utf-8", check=False
     )
+
+
+def prove(*command: str) -> tuple[int, list[str]]:
+    child = run(*command)
     assert child.stderr == ""
     return child.returncode, child.stdout.splitlines()
 
@@ -43,3 +49,25 @@ def test_a_program_without_any_call_proves_nothing() -> None:
     status, lines = prove(sys.executable, "-c", program)
     assert status == 1
     assert all(line.split()[1] == "0" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("import sys; sys.exit(3)", "the program has ended, with exit code 3"),
+        ("print('no')", "expected a JSON object on one line, the program wrote 'no\\n'"),
+        ("print('[1]')", "expected a JSON object on one line, the program wrote '[1]\\n'"),
+    ],
+)
+def test_a_program_that_does_not_answer_is_named(program: str, message: str) -> None:
+    child = run(sys.executable, "-c", program)
+    assert (child.returncode, child.stdout) == (1, "")
+    name, _, rest = child.stderr.partition(": ")
+    assert rest == f"{message}\n"
+    assert (PROVE.parent / name.partition("#")[0]).is_file()
+
+
+def test_the_command_says_how_it_is_called() -> None:
+    assert run("--help").stdout.startswith("Runs the vectors of this folder")
+    assert run().returncode == 2
+    assert run("no such program").stderr.startswith("no such program cannot be run: ")

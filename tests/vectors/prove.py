@@ -127,31 +127,57 @@ def _numbers(value: Any) -> Any:
     return value
 
 
+class Program:
+    """A program that answers questions; the end of the process names it, and what it did."""
+
+    def __init__(self, command: list[str]) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+        try:
+            self.child = subprocess.Popen(command, **pipes)
+        except OSError as error:
+            sys.exit(f"{command[0]} cannot be run: {error.strerror}")
+
+    def ask(self, name: str, question: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a question of the case `name`."""
+        try:
+            self.child.stdin.write(json.dumps(question) + "\n")
+            self.child.stdin.flush()
+            line = self.child.stdout.readline()
+        except OSError:  # It reads no longer.
+            line = ""
+        if not line:
+            self.child.communicate()
+            sys.exit(f"{name}: the program has ended, with exit code {self.child.returncode}")
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            self.child.kill()
+            sys.exit(f"{name}: expected a JSON object on one line, the program wrote {line!r:.200}")
+        return answer
+
+
 def main(command: list[str]) -> int:
     """Ask the command all questions; print what differs, and the counts by call."""
-    if not command:
-        sys.exit(__doc__)
+    if command in ([], ["-h"], ["--help"]):
+        print(__doc__)
+        return 0 if command else 2
     right: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     missing: Counter[str] = Counter()
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
-    with subprocess.Popen(command, **pipes) as child:
-        for name, case in cases():
-            for call, given, expected in questions(case):
-                child.stdin.write(json.dumps({"call": call, **given}) + "\n")
-                child.stdin.flush()
-                line = child.stdout.readline()
-                if not line:
-                    sys.exit(f"{name}: the command has ended")
-                answer = json.loads(line)
-                if answer.get("unsupported"):
-                    missing[call] += 1
-                elif agrees(answer, expected):
-                    right[call] += 1
-                else:
-                    wrong[call] += 1
-                    print(f"{name}: {call}: expected {expected}, found {answer}")
-        child.stdin.close()
+    program = Program(command)
+    for name, case in cases():
+        for call, given, expected in questions(case):
+            answer = program.ask(name, {"call": call, **given})
+            if answer.get("unsupported"):
+                missing[call] += 1
+            elif agrees(answer, expected):
+                right[call] += 1
+            else:
+                wrong[call] += 1
+                print(f"{name}: {call}: expected {expected}, found {answer}")
+    program.child.communicate()
     for call in sorted(right | wrong | missing):
         counts = f"{right[call]:5} agree {wrong[call]:5} differ {missing[call]:5} unsupported"
         print(f"{call:20} {counts}")
