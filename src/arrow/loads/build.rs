@@ -470,12 +470,20 @@ fn primitive<'v, T: ArrowPrimitiveType>(
     native: impl Fn(&'v Value<'v>) -> Result<T::Native, Invalid<'v>>,
 ) -> Built<'v> {
     let rows = polled(values).map(|value| match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => native(value).map(Some),
+        // A null has any content.
+        None | Some(Value::Null) => Ok(T::Native::default()),
+        Some(value) => native(value),
     });
-    let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    let array: PrimitiveArray<T> = rows.into_iter().collect();
-    Ok(Arc::new(array.with_data_type(data_type.clone())))
+    let natives = rows.collect::<Result<Vec<_>, _>>()?;
+    PrimitiveArray::<T>::try_new(natives.into(), validity(values))
+        .map(|array| Arc::new(array.with_data_type(data_type.clone())) as ArrayRef)
+        .map_err(|error| Invalid::rejected(&error))
+}
+
+/// Which rows have a value, unless all have one.
+fn validity(values: Values<'_, '_>) -> Option<NullBuffer> {
+    let valid: NullBuffer = polled(values).map(|value| !value.is_none_or(is_null)).collect();
+    Some(valid).filter(|valid| valid.null_count() > 0)
 }
 
 /// Values that stand as texts.
