@@ -371,6 +371,32 @@ def test_a_service_gets_an_output_added_to_a_waiting_run_once(kept: Any) -> None
     assert model.outputs == [SHORT, SHORT]
 
 
+@pytest.mark.parametrize(
+    "kept", [{"auto_previous_response_id": True}, {"conversation_id": "conversation"}]
+)
+def test_a_service_gets_an_output_that_another_filter_copied_once(kept: Any) -> None:
+    def copies(data: Any) -> Any:
+        return ModelInputData(copied(data.model_data.input), data.model_data.instructions)
+
+    async def finished(agent: Any) -> Any:
+        config = RunConfig(call_model_input_filter=compact_input(copies), tracing_disabled=True)
+        mine: list[Any] = [{**output(TEXT), "call_id": "mine"}]
+        result = await Runner.run(agent, mine, run_config=config, **kept)
+        state = result.to_state()
+        state.approve(result.interruptions[0])
+        state.add_input([{**output(TEXT), "call_id": "more"}])
+        return await Runner.run(agent, state, run_config=config, **kept)
+
+    model = Fake()
+    agent = Agent(name="a", model=model, tools=[text_tool(needs_approval=True)])
+    assert asyncio.run(finished(agent)).final_output == "done"
+    assert [[item["call_id"] for item in items] for items in model.sent] == [
+        ["mine"],
+        ["c1", "more"],
+    ]
+    assert [outputs(items) for items in model.sent] == [[SHORT], [SHORT, SHORT]]
+
+
 def test_the_items_of_another_filter_stay_as_they_are() -> None:
     theirs = [call("rows"), output(TEXT)]
 

@@ -113,16 +113,25 @@ def _items(items: list[Any], tools: ToolShrinker, texts: ConversationShrinker) -
 
 
 def _keep_identity(given: list[Any], items: list[Any], done: list[Any]) -> None:
-    """Put each change into the item itself, if the SDK gave it.
+    """Put each change into the item that the SDK gave, if it is this one or an equal one.
 
     The SDK copies each item for the filter, and knows by the identity of the copy what it has sent
-    to a service that keeps the conversation. The items of another filter can be anybody's.
+    to a service that keeps the conversation, or else by its content, which another filter may have
+    copied as it was. The other items of such a filter can be anybody's.
     """
     own = {id(item) for item in given}
+    outputs = {_key(item): item for item in given if isinstance(item, dict)}
     for at, (old, new) in enumerate(zip(items, done, strict=True)):
-        if new is not old and id(old) in own:
-            old.update(new)
-            done[at] = old
+        if new is old:
+            continue
+        kept = old if id(old) in own else outputs.get(_key(old))
+        if kept is not None and kept == old:
+            kept.update(new)
+            done[at] = kept
+
+
+def _key(item: dict[str, Any]) -> tuple[str, str]:
+    return str(item.get("type")), str(item.get("call_id"))
 
 
 def _is_answer(item: Any) -> bool:
