@@ -34,8 +34,9 @@ def call(identity: object, name: str, arguments: dict[str, Any]) -> None:
     elif name == "environment":
         answer(identity, text(os.environ.get(arguments["name"], "")))
     elif name == "helper":
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        sys.exit(5)
+        stdin = subprocess.DEVNULL if "status" in arguments else None
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdin=stdin)
+        sys.exit(arguments.get("status", 5))
     elif name == "detached":
         send('{"jsonrpc": "2.0", "method": "notifications/last"}')
         program = [sys.executable, "-c", "import time; time.sleep(60)"]

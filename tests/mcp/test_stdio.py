@@ -173,6 +173,7 @@ def test_a_byte_order_mark_of_the_server_is_left_out(host: Host) -> None:
     ("tool", "arguments", "status"),
     [
         ("helper", {}, 5),
+        ("helper", {"status": 0}, 0),  # It has the output, but no input: no server.
         ("exit", {"status": 0}, 0),
         ("exit", {"status": 7}, 7),
         ("kill", {}, 137),
@@ -182,6 +183,7 @@ def test_a_byte_order_mark_of_the_server_is_left_out(host: Host) -> None:
 def test_a_server_that_ends_leaves_no_request_open(
     host: Host, tool: str, arguments: dict[str, Any], status: int
 ) -> None:
+    begun = time.monotonic()
     host.call(tool, **arguments)
     error = host.answer()["error"]
     assert error == {
@@ -189,6 +191,7 @@ def test_a_server_that_ends_leaves_no_request_open(
         "message": "the MCP server has ended",
         "data": {"exit_status": status},
     }
+    assert time.monotonic() - begun < 60  # When the helper ends.
     assert host.end() == (status, b"", "")
 
 

@@ -263,13 +263,17 @@ class _Child:
         self._process.wait()
 
     def was_launcher(self) -> bool:
-        """Whether the process that has ended left its output to another one: the server.
+        """Whether the process that has ended left its input and output to another one: the server.
 
         A process that failed has not, though one that it started may keep its output open. On
         Windows it is not known.
         """
         if not GROUPS or self._process.returncode != 0 or hung_up(self.stdout):
             return False
+        with self._writing:
+            # If the host has closed the input, nobody can tell.
+            if not self._stdin.closed and hung_up(self._stdin.fileno()):
+                return False
         self._launched = True
         if not self._signal(0):
             self._group = None
