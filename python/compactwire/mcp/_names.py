@@ -2,15 +2,16 @@
 
 Commands that start another program are looked through: `npx -y @scope/tasks@1.2` is "tasks",
 `docker run -i --rm mcp/git` is "git". A name that many servers have gives way to that of the
-folder: `weather/build/index.js` is "weather". A name never has what follows a "=" in it, nor code
-given to an interpreter, nor a text with white space, which may be a command with its options: all
-may be secrets. The name is then that of the launcher.
+folder: `weather/build/index.js` is "weather". `mcp-remote` gives way to the host of its URL. A name
+never has what follows a "=" in it, nor code given to an interpreter, nor a text with white space,
+which may be a command with its options: all may be secrets. The name is then that of the launcher.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import PurePath
 
 __all__ = ["plain_name", "server_name"]
@@ -108,34 +109,60 @@ _LAUNCHERS = {
 
 
 # What programs of servers, and folders around them, are called whatever the server is.
-_COMMON = _words("index main server app cli start mcp build dist src out lib bin")
+_COMMON = _words(
+    "index main server app cli start run mcp mcp-server mcp_server build dist src out lib libs bin"
+    " cmd target debug release packages node_modules venv . .bin .venv"
+)
+# The options of launchers whose value is the folder of the server.
+_FOLDERS = _words("--directory --project --prefix --dir --cwd --chdir")
+_URL = re.compile("https?://", re.IGNORECASE)
 
 
 def server_name(command: list[str]) -> str:
     """A name for the server that a command starts or a URL reaches, for its ledger."""
-    if re.match("https?://", command[0], re.IGNORECASE):
-        # A path may hold a secret.
-        return plain_name(re.split("[/?#]", command[0].split("://", 1)[1])[0].rpartition("@")[2])
+    if _URL.match(command[0]):
+        return _host(command[0])
+    place = ""
     for _ in range(_MAX_NESTED):
         launcher = _LAUNCHERS.get(_program(command[0]))
         started = None if launcher is None else _started(launcher, command[1:])
         if not started or re.search(r"\s", started[0]):
             break
+        place = _folder(command[1 : -len(started)]) or place
         command = started
-    *folders, last = command[0].rstrip("/\\").replace("\\", "/").split("/")
+    *folders, last = _parts(command[0])
     name = _bare(last)
-    if name in _COMMON and not re.search("=|://", command[0]):
+    url = next(filter(_URL.match, command[1:]), "") if name == "mcp-remote" else ""
+    if url:
+        return _host(url)
+    if name.lower() in _COMMON and not re.search("=|://", place + command[0]):
         # That of the folder, or of the scope of npm, unless it may be something else.
-        folder = next((one for one in reversed(folders) if one not in _COMMON), "")
-        name = folder.lstrip("@") if re.fullmatch(r"@?\w[\w. -]*", folder) else name
+        above = reversed([*_parts(place), *folders])
+        folder = next((one for one in above if one.lower() not in _COMMON), "")
+        found = re.fullmatch(r"(?:(?:npm|jsr|github):)?@?(\w[\w. -]*)", folder)
+        name = found[1] if found else name
     return plain_name(name)
+
+
+def _host(url: str) -> str:
+    """The host and port of a URL; its path may hold a secret."""
+    return plain_name(re.split("[/?#]", url.split("://", 1)[1])[0].rpartition("@")[2])
+
+
+def _folder(options: list[str]) -> str:
+    """The folder that the options of a launcher name, or an empty text."""
+    return next((value for option, value in pairwise(options) if option in _FOLDERS), "")
+
+
+def _parts(path: str) -> list[str]:
+    return path.rstrip("/\\").replace("\\", "/").split("/")
 
 
 def _bare(name: str) -> str:
     """A name without version, tag, extras, suffix, and what may be the value of a variable."""
     name = re.sub(r"^(npm|jsr|github):", "", name)
     name = re.sub(r"(?<=.)[@:=<>~!\[?#;].*", "", name)
-    return re.sub(r"(?<=.)\.(exe|cmd|bat|ps1|sh|py|[cm]?js|ts|jar|git)$", "", name)
+    return re.sub(r"(?<=.)\.(exe|cmd|bat|ps1|sh|py|[cm]?js|ts|go|jar|git)$", "", name)
 
 
 def plain_name(name: str) -> str:
