@@ -135,6 +135,18 @@ def test_files_of_a_folder_that_are_not_read_are_told(
     assert (code, err) == (0, told)
 
 
+def test_a_file_of_a_pattern_that_is_not_read_does_not_hide_the_others(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (lake / "image.bin").write_bytes(b"\x89")
+    code, out, err = run(capsys, "analyze", lake / "*", "--column", "text", "--json")
+    assert code == 1
+    assert "image.bin: cannot read a file with the suffix '.bin'" in err
+    found = json.loads(out)
+    assert found["files"] == 2
+    assert found["failed_files"] == [str(lake / "image.bin")]
+
+
 def test_a_column_that_no_row_has_is_an_error(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

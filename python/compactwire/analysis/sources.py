@@ -483,27 +483,30 @@ def files(source: str | PathLike[str], reading: Reading) -> list[Path]:
             raise CompactWireError(f"no file to read in {one_line(str(path))!r}")
         return found
     if path.exists():
-        return [_known(path, reading)]
+        check_kind(path, reading)
+        return [path]
     if not glob.has_magic(str(path)):
         raise FileNotFoundError(
             f"no file or folder {one_line(str(path))!r}; to measure a text, put it into a column"
         )
     # Path.glob takes no absolute pattern, and finds hidden files.
     matches = [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
-    found = [_known(one, reading) for one in matches if one.is_file()]
+    found = [one for one in matches if one.is_file()]
     if not found:
         raise CompactWireError(f"no file matches {one_line(str(path))!r}")
+    for one in found:
+        check_kind(one, reading)
     return found
 
 
-def _known(path: Path, reading: Reading) -> Path:
+def check_kind(path: Path, reading: Reading) -> None:
+    """Refuse a file of which the suffix does not tell how it is read."""
     if kind_of_file(path) is None and reading.kind == "auto":
         raise CompactWireError(
             f"{one_line(str(path))}: cannot read a file with the suffix {path.suffix!r}; expected"
             " .jsonl, .ndjson, .csv, .tsv, .parquet, .json or a text file;"
             " with kind='text', it is one text"
         )
-    return path
 
 
 def read_file(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:

@@ -211,11 +211,13 @@ class _Job:
         from pathlib import Path
 
         from compactwire.analysis.corpus import passed_over
-        from compactwire.analysis.sources import files
+        from compactwire.analysis.sources import Reading, files
 
         for path in self._paths:
             try:
-                yield from files(path, self._reading)
+                # Of each kind: one that is not read must not hide the others of a pattern.
+                found = files(path, Reading(kind="text"))
+                yield from filter(self._is_known, found)
                 if others := passed_over(Path(path)):
                     names = ", ".join(one_line(suffix) or "no suffix" for suffix in others)
                     tell(
@@ -224,6 +226,18 @@ class _Job:
             except (OSError, ValueError) as error:
                 complain(ValueError(_as_options(str(error))))
                 self.failed.append(path)
+
+    def _is_known(self, path: Path) -> bool:
+        """Whether the kind of a file is read; another one is reported."""
+        from compactwire.analysis.sources import check_kind
+
+        try:
+            check_kind(path, self._reading)
+        except ValueError as error:
+            complain(ValueError(_as_options(str(error))))
+            self.failed.append(str(path))
+            return False
+        return True
 
 
 def _as_options(message: str) -> str:
