@@ -520,6 +520,14 @@ def test_train_passes_over_hidden_files_and_links_of_a_folder(
     assert out.read_bytes() == expected
 
 
+def test_train_takes_no_column_of_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, err = train(capsys, tmp_path / "out", "-", "--column", "text")
+    message = "it is one text, and --column needs the suffix of a file, such as .jsonl"
+    assert (code, err) == (1, f"compactwire: error: standard input: {message}\n")
+
+
 @unix
 def test_held_out_names_a_file_that_cannot_be_read_twice(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -166,6 +166,11 @@ def _read(file: Path, how: Sampling) -> Iterator[Rows]:
         name = source_name(str(file))
         raise CompactWireError(f"{name}: a pipe or device, and --held-out reads each file twice")
     whole = not _has_rows(file)
+    if file == _STDIN and how.column is not None:
+        raise CompactWireError(
+            "standard input: it is one text, and --column needs the suffix of a file, such as"
+            " .jsonl"
+        )
     if whole and how.column is None:
         yield Rows("text", [read_text(str(file), how.max_input)], [None])
         return
