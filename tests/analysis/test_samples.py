@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -90,6 +90,11 @@ def test_samples_with_and_without_held_out_texts_do_not_merge() -> None:
     parts = [analysis.sample(column(["a", "b"]), 5, hold_out=out) for out in (True, False)]
     with pytest.raises(cw.CompactWireError, match="with hold_out=False and hold_out=True"):
         analysis.merge_samples(parts, 5)
+
+
+def test_hold_out_is_a_bool_because_samples_are_compared_by_it() -> None:
+    with pytest.raises(TypeError, match="hold_out must be a bool, not int"):
+        analysis.sample(column(["a"]), 5, hold_out=cast("Any", 1))
 
 
 @pytest.mark.parametrize(

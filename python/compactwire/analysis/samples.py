@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._texts import check_positive, iterated, shown
+from .._texts import check_positive, check_type, iterated, shown
 from ..errors import CompactWireError, OptionError
 from .extra import need
 from .sources import Reading, Rows, rows_of, to_batch
@@ -110,6 +110,7 @@ def sample(
     ['text 18', 'text 19', 'text 28']
     """
     _check(k=k, max_bytes=max_bytes)
+    check_type("hold_out", hold_out, bool)
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an int, not {type(seed).__name__}")
     if not 0 <= seed < _SEEDS:
