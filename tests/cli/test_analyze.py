@@ -439,15 +439,17 @@ def test_a_dictionary_that_is_no_better_is_not_saved_unless_asked(
     assert out.exists()
 
 
-def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_counted(
+def test_rows_that_cannot_be_read_are_left_out_of_a_sample_and_told(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (lake / "a.jsonl").open("ab") as file:
         file.write(b'\n{"text":5}\n{\n')
     code, err = train(capsys, tmp_path / "out", lake, "--column", "text", "--sample", 50_000)
     assert code == 0
-    line = "compactwire: rows that cannot be read are left out: JSONDecodeError: 1, TypeError: 1\n"
-    assert err.startswith(line)
+    rows, files, _ = err.split("\n", 2)
+    counts = "JSONDecodeError: 1, TypeError: 1"
+    assert rows == f"compactwire: rows that cannot be read are left out: {counts}"
+    assert files == f"compactwire: files with rows that failed: {lake / 'a.jsonl'}"
     assert err.endswith(" samples (a sample with seed 0 and max_bytes 50000)\n")
 
 

@@ -29,6 +29,8 @@ _FAILED = 1
 
 # How many bytes of an input are judged before the rest is read: no magic number is longer.
 _FIRST = 64
+# The number of files with rows that failed, that are named.
+_MAX_NAMES = 5
 
 
 class TooLargeError(OSError):
@@ -47,6 +49,14 @@ def tell(text: str) -> None:
         return
     with contextlib.suppress(OSError):
         print(one_line(text), file=sys.stderr)
+
+
+def tell_with_errors(files: list[str]) -> None:
+    """Name the first of the files that have rows that failed."""
+    if files:
+        more = len(files) - _MAX_NAMES
+        names = ", ".join(files[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+        tell(f"compactwire: files with rows that failed: {names}")
 
 
 def complain(error: BaseException) -> None:

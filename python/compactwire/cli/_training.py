@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import compactwire as cw
 from compactwire import CompactWireError
 
-from ._shell import complain, read_text, source_name, tell
+from ._shell import complain, read_text, source_name, tell, tell_with_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +93,7 @@ def sampled(files: Iterable[Path], how: Sampling, failed: list[Path]) -> list[st
 
     found = Least(_UNLIMITED, how.max_bytes)
     unreadable: Counter[str] = Counter()
+    with_errors: list[str] = []
     for file in files:
         part = Least(_UNLIMITED, how.max_bytes)
         errors: Counter[str] = Counter()
@@ -108,7 +109,9 @@ def sampled(files: Iterable[Path], how: Sampling, failed: list[Path]) -> list[st
         else:
             found.merge(part)
             unreadable += errors
+            with_errors += [str(file)] if errors else []
     _tell_failed(unreadable)
+    tell_with_errors(with_errors)
     return list(found.texts().values())
 
 

@@ -19,6 +19,7 @@ from ._shell import (
     one_line,
     positive,
     tell,
+    tell_with_errors,
     write,
 )
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from ._shell import Commands
 
 _FAILED = 1
-# The number of files with rows that failed, that are named.
-_MAX_NAMES = 5
 _IF_ANY = ("failed", "lossy")
 # The columns of the table for people, and their headings.
 _COLUMNS = {
@@ -124,10 +123,7 @@ def _run(args: argparse.Namespace) -> int:
         tell(f"compactwire: rows that failed in {', '.join(rows['format'])}: {errors}")
     if args.column is not None and frame["errors"].str.contains("TypeError").any():
         tell(f"compactwire: TypeError: the value of {args.column!r} is not a text")
-    if job.with_errors:
-        more = len(job.with_errors) - _MAX_NAMES
-        names = ", ".join(job.with_errors[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
-        tell(f"compactwire: files with rows that failed: {names}")
+    tell_with_errors(job.with_errors)
     if job.failed and job.files:
         tell(f"compactwire: {len(job.failed)} of {len(job.failed) + job.files} files failed")
     if frame.empty and job.files:
