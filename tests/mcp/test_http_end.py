@@ -278,6 +278,23 @@ def test_an_answer_waits_for_a_host_that_reads_late(seconds: float) -> None:
         assert (status, err) == (1, f"compactwire: error: {said}\n")
 
 
+def test_a_subscription_does_not_delay_the_end(start: Start) -> None:
+    closed = threading.Event()
+
+    def answer(request: Request) -> None:
+        request.stream(PAIR.replace("{}", '{"jsonrpc":"2.0","method":"notifications/n"}'))
+        request.wait_closed()
+        closed.set()
+
+    relay, _ = start(answer)
+    relay.send("subscriptions/listen", id=1, params={"_meta": MODERN})
+    relay.line()
+    code, out, err = relay.end()
+    # The relay did not wait for an answer, of which it would warn.
+    assert (code, out, err) == (0, b"", "")
+    assert closed.wait(20)
+
+
 def test_notifications_do_not_delay_the_end(start: Start) -> None:
     ended = threading.Event()
 

@@ -457,6 +457,9 @@ def test_requests_are_open_until_they_are_answered_or_cancelled() -> None:
     host.answered({}, 2)
     assert not host.relay.is_busy()
     assert host.answered({"late": True}, 1) == {"late": True}
+    # It has no answer as long as both sides go on.
+    host.ask("subscriptions/listen", 3)
+    assert not host.relay.is_busy()
 
 
 def test_forgotten_requests_bound_the_memory() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ._http_client import Interrupt
 from ._http_headers import version_of
+from ._messages import SUBSCRIPTION
 from ._retry import Retry
 
 TYPE_CHECKING = False
@@ -56,3 +57,8 @@ class Exchange:
     def is_open(self) -> bool:
         """Whether an answer is still due."""
         return bool(self.left) and not (self.cancelled or self.unsure)
+
+    @property
+    def is_subscription(self) -> bool:
+        """Whether it lasts until the host or the server ends: nobody waits for its answer."""
+        return self.method == SUBSCRIPTION

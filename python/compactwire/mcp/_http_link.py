@@ -483,9 +483,10 @@ class Link:
     # The end
 
     def has_requests(self) -> bool:
-        """Whether a request of the host is not answered, or its answer not written."""
+        """Whether a request of the host waits for its answer, or the answer to be written."""
         with self._lock:
-            left = any(one.is_open for one in (*self._running, *self._waiting, *self._kept))
+            ones = (*self._running, *self._waiting, *self._kept)
+            left = any(one.is_open and not one.is_subscription for one in ones)
         return left or self.is_answering()
 
     def is_answering(self) -> bool:
@@ -495,7 +496,8 @@ class Link:
     def is_busy(self) -> bool:
         """Whether the server has not taken a message of the host."""
         with self._lock:
-            return bool(self._running or self._waiting or self._is_sending)
+            ones = (*self._running, *self._waiting)
+            return self._is_sending or not all(one.is_subscription for one in ones)
 
     def _session_ended(self, text: str) -> None:
         """End the relay: a host starts a server again that has ended, and asks for a session."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
+    "SUBSCRIPTION",
     "Key",
     "cancelled_id",
     "each",
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 Key = tuple[type, object]
+
+# A request whose answer is a stream of notifications, which the server usually never ends.
+SUBSCRIPTION = "subscriptions/listen"
 
 _PART = 1 << 16
 

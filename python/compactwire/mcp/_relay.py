@@ -17,7 +17,7 @@ import json
 import threading
 from dataclasses import dataclass, replace
 
-from ._messages import cancelled_id, each, id_key, is_answer, read_message
+from ._messages import SUBSCRIPTION, cancelled_id, each, id_key, is_answer, read_message
 from ._readers import EVERYBODY, MODEL, has_interface, is_verbatim, roles
 from ._schemas import slim
 from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
@@ -102,7 +102,8 @@ class Relay:
     def is_busy(self) -> bool:
         """Whether a request of the host waits for an answer."""
         with self._lock:
-            return any(not call.cancelled for call in self._pending.values())
+            calls = self._pending.values()
+            return not all(call.cancelled or call.method == SUBSCRIPTION for call in calls)
 
     def _note(self, key: Key, request: dict[str, Any], *, whole: bool) -> None:
         method, params = request["method"], request.get("params")
