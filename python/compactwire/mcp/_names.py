@@ -155,6 +155,8 @@ def _folder(options: list[str]) -> str:
 
 
 def _parts(path: str) -> list[str]:
+    if "://" in path:  # The user and the query of a URL may be secrets, and have a "/".
+        path = re.split("[?#]", re.sub("://[^/?#]*@", "://", path))[0]
     return path.rstrip("/\\").replace("\\", "/").split("/")
 
 
