@@ -179,9 +179,13 @@ class ToolShrinker:
         reason: str,
         structured: int | None = None,
         dropped: bool = False,
+        added: bool = False,
         seconds: float = 0.0,
     ) -> None:
-        """Pass on the record of one result, which may have several texts or none."""
+        """Pass on the record of one result, which may have several texts or none.
+
+        `added` is whether the texts are new: the result had none before.
+        """
         if self._on_saving is None:
             return
         formats = {one.format for one in texts}
@@ -190,7 +194,7 @@ class ToolShrinker:
                 source=self._source,
                 tool=tool,
                 format=next((name for name in ("gcf", "json") if name in formats), "text"),
-                before=sum(one.tokens_before for one in texts),
+                before=0 if added else sum(one.tokens_before for one in texts),
                 after=sum(one.tokens_after for one in texts),
                 exact=bool(texts) and all(one.exact for one in texts),
                 reason=reason,

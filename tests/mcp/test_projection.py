@@ -114,6 +114,8 @@ def test_a_result_without_blocks_gets_its_structured_content_as_text() -> None:
     assert change.drop
     assert change.added == cw.shrink(json.dumps({"result": ROWS})).text
     assert record.after < (record.structured or 0)
+    # A host that shows the text had none, and saves nothing.
+    assert record.before == 0
     assert project([], {"result": ROWS}, structured="keep")[0] == Change()
     assert project([], {"result": ROWS}, kept="excluded")[0] == Change()
 

@@ -3,7 +3,8 @@
 The relay and the middleware share it: it knows texts, not messages, and nothing of any SDK.
 
 Invariant: a model pays for no result more than before, whether its host shows it the text or the
-structured content; and texts of tools that read files stay as they are, to the byte.
+structured content, unless the result had no block to show; and texts of tools that read files stay
+as they are, to the byte.
 
 Source: an extension of this package; the members of results are those of the Model Context
 Protocol, versions 2025-11-25 and 2026-07-28.
@@ -120,6 +121,7 @@ class Projector:
             reason=reason,
             structured=cost,
             dropped=change.drop,
+            added=change.added is not None,
             seconds=time.perf_counter() - start,
         )
         return change
