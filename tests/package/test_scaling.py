@@ -34,6 +34,7 @@ def test_steps_grow_like_the_input(subject: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
+@pytest.mark.timeout(1200)  # Each case forks this process, which is large after other tests.
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_memory_stays_within_the_stated_bound(subject: str) -> None:
     found = ((case, *harness.peak(case)) for case in cases_of(subject))
