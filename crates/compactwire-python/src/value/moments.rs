@@ -9,63 +9,47 @@ use std::ffi::c_int;
 /// The text of a date or time; `None` if only Python can tell it.
 pub(super) fn text<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
     let Some(moment) = abi::moment(object) else { return Ok(None) };
-    let mut line = Line::default();
+    let mut line = Line::new();
     line.moment(&moment);
-    make_str(object.py(), line.text()).map(Some)
+    make_str(object.py(), &line.0).map(Some)
 }
 
-/// The characters of a text.
-#[derive(Default)]
-struct Line {
-    bytes: [u8; "2026-01-01T00:00:00.000000Z".len()],
-    len: usize,
-}
+/// A text under construction.
+struct Line(String);
 
 impl Line {
+    fn new() -> Self {
+        Self(String::with_capacity("2026-01-01T00:00:00.000000Z".len()))
+    }
+
     fn moment(&mut self, Moment { date: [year, month, day], clock, is_utc }: &Moment) {
         self.digits(*year, 4);
         for part in [month, day] {
-            self.byte(b'-');
+            self.0.push('-');
             self.digits(*part, 2);
         }
         if let Some([hour, minute, second, microsecond]) = clock {
-            for (mark, part) in [(b'T', hour), (b':', minute), (b':', second)] {
-                self.byte(mark);
+            for (mark, part) in [('T', hour), (':', minute), (':', second)] {
+                self.0.push(mark);
                 self.digits(*part, 2);
             }
             if *microsecond > 0 {
-                self.byte(b'.');
+                self.0.push('.');
                 self.digits(*microsecond, 6);
-                self.drop_zeros();
+                self.0.truncate(self.0.trim_end_matches('0').len());
             }
         }
         if *is_utc {
-            self.byte(b'Z');
+            self.0.push('Z');
         }
     }
 
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.len] = byte;
-        self.len += 1;
-    }
-
-    /// Writes a number in so many digits.
-    fn digits(&mut self, number: c_int, count: usize) {
-        let mut rest = number;
-        for byte in self.bytes[self.len..self.len + count].iter_mut().rev() {
-            *byte = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-            rest /= 10;
-        }
-        self.len += count;
-    }
-
-    fn drop_zeros(&mut self) {
-        let zeros = self.bytes[..self.len].iter().rev().take_while(|&&byte| byte == b'0').count();
-        self.len -= zeros;
-    }
-
-    fn text(&self) -> &str {
-        str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    /// Writes a number with zeros before it, up to a width.
+    fn digits(&mut self, number: c_int, width: usize) {
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(number);
+        self.0.extend(std::iter::repeat_n('0', width.saturating_sub(digits.len())));
+        self.0.push_str(digits);
     }
 }
 
@@ -82,9 +66,9 @@ mod tests {
             (Some([1, 2, 3, 1]), false, "0001-02-03T01:02:03.000001"),
             (Some([1, 2, 3, 999_999]), true, "0001-02-03T01:02:03.999999Z"),
         ] {
-            let mut line = Line::default();
+            let mut line = Line::new();
             line.moment(&Moment { date: [1, 2, 3], clock, is_utc });
-            assert_eq!(line.text(), expected);
+            assert_eq!(line.0, expected);
         }
     }
 }
