@@ -308,6 +308,13 @@ pub trait Source<'a>: Sized {
     fn size(&self) -> usize;
     /// Returns a member of an object by its key.
     fn member(&self, name: &'static str) -> Option<Self>;
+    /// As [`member`](Self::member), for an object whose members are probably read in their order. `place` is 0 before
+    /// the first of them; a source that finds the next member faster keeps it there.
+    #[inline]
+    fn next_member(&self, name: &'static str, place: &mut usize) -> Option<Self> {
+        let _ = place;
+        self.member(name)
+    }
     /// Returns an element of an array.
     fn element(&self, index: usize) -> Option<Self>;
     /// Visits all members in order. The key is `None` if it is not a string.

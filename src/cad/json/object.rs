@@ -83,6 +83,8 @@ pub(crate) struct Object<'p, S> {
     pub(crate) field_count: usize,
     /// The number of members found, including null ones.
     pub(crate) found: usize,
+    /// Where the source looks for the next member.
+    place: usize,
 }
 
 impl<'a, 'p, S: Source<'a>> Object<'p, S> {
@@ -90,7 +92,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
         if !source.is_object() {
             return Err(path.expected("an object"));
         }
-        Ok(Self { source, path, fields: [""; MOST_FIELDS], field_count: 0, found: 0 })
+        Ok(Self { source, path, fields: [""; MOST_FIELDS], field_count: 0, found: 0, place: 0 })
     }
 
     /// Returns a member, unless it is absent or null.
@@ -100,7 +102,7 @@ impl<'a, 'p, S: Source<'a>> Object<'p, S> {
             *slot = name;
             self.field_count += 1;
         }
-        let member = self.source.member(name)?;
+        let member = self.source.next_member(name, &mut self.place)?;
         self.found += 1;
         Some(member).filter(|member| !member.is_null())
     }
