@@ -24,11 +24,9 @@ pub(crate) fn emit_model<S: Sink>(document: &Document<'_>, sink: &mut S) -> Resu
     let mut order: Vec<_> = (0..document.nodes.len()).collect();
     // Ids ascend already, unless the document comes from text with `IDS` or from the binary form.
     order.sort_by_key(|&node| id(node));
-    let mut digits = String::new();
+    let mut digits = itoa::Buffer::new();
     for node in polled(order) {
-        digits.clear();
-        write_id(&mut digits, id(node));
-        sink.key(&digits)?;
+        sink.key(digits.format(id(node)))?;
         emit_node(&document.nodes[node], id, sink)?;
     }
     sink.end_object()?;
@@ -55,12 +53,6 @@ pub fn emit_without_nodes<S: Sink>(
 pub(crate) fn emit_version<S: Sink>(sections: &Sections, sink: &mut S) -> Result<(), S::Error> {
     sink.key("version")?;
     sink.string(sections.version.as_deref().unwrap_or("0.1"))
-}
-
-fn write_id(out: &mut String, id: u64) {
-    use std::fmt::Write;
-    // Writing to a `String` cannot fail.
-    let _ = write!(out, "{id}");
 }
 
 /// Emits a node. `id` maps the index of a node to its id.
