@@ -66,5 +66,5 @@ pub use model::{
 };
 pub use text::{
     Dialect, Loss, Losses, MAX_LINE, Options, Stream, check, losses, losses_for_vcad, read_bytes,
-    read_text, write_for_vcad, write_v0_1, write_v0_2,
+    read_text, write_for_vcad, write_v0_1, write_v0_1_from, write_v0_2, write_v0_2_from,
 };

@@ -57,6 +57,25 @@ def test_json_text_and_dict_give_the_same_document(document: Any) -> None:
     assert exact(cad.loads(text)) == exact(cad.canonical(document))
 
 
+@given(documents() | damaged(), st.sampled_from(("0.1", "0.2")), st.booleans(), st.booleans())
+def test_json_text_and_dict_are_written_alike(
+    document: Any, dialect: Any, names: bool, lossy: bool
+) -> None:
+    def written(doc: Any) -> Any:
+        return outcome(lambda: cad.to_compact(doc, dialect, names=names, lossy=lossy))
+
+    def reordered(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: reordered(value[key]) for key in reversed(value)}
+        return [reordered(item) for item in value] if isinstance(value, list) else value
+
+    # JSON text is read whole; a dict, written while it is read where that is possible.
+    expected = written(json.dumps(document))
+    assert written(document) == expected
+    if not isinstance(expected, tuple):
+        assert written(reordered(document)) == expected
+
+
 @examples(0.5)
 @given(documents(), st.booleans(), st.data())
 def test_a_member_that_no_lookup_finds_is_neither_dropped_nor_written_twice(

@@ -53,6 +53,37 @@ pub fn read_json_kept(value: Value<'static>) -> Result<Document<'static>> {
     Ok(document)
 }
 
+/// Reads a document in which no node uses a later one, and passes each node to `take`, in this order. Returns
+/// the rest of the document and the number of nodes; `None` if the document is another one or not valid, which
+/// [`read_json`] then reads whole, or as soon as `take` returns false.
+pub(crate) fn read_in_order<'a, S: Source<'a>>(
+    source: S,
+    lossy: bool,
+    mut take: impl FnMut(&Node<'a>) -> bool,
+) -> Option<(Sections, usize)> {
+    let mut reader = Reader::new(if lossy { Unknown::Drop } else { Unknown::Refuse });
+    let path = Path::Top("document");
+    let mut object = Object::new(source, &path).ok()?;
+    let (members, index) = node_members(object.need("nodes").ok()?, &path).ok()?;
+    let mut profiles = Vec::new();
+    memory::require(profiles.try_reserve_exact(members.len()));
+    for (id, value) in polled(members) {
+        let mut node = Node::empty(id);
+        reader.node(&mut node, value, &index).ok()?;
+        let known = node.op.refs().iter().all(|&target| target < profiles.len());
+        if !known || wrong_reference(&node.op, |target| profiles[target]).is_some() || !take(&node)
+        {
+            return None;
+        }
+        profiles.push(node.op.code.is_profile());
+    }
+    let present = reader.sections(&mut object, &index).ok()?;
+    reader.check_unknown_fields(&object).ok()?;
+    let mut sections = Sections::default();
+    present.replace_in(&mut sections);
+    Some((sections, profiles.len()))
+}
+
 /// Takes the values at these pointers. A pointer inside another one is ignored, because the outer value
 /// contains the inner one.
 pub(crate) fn keep_values(value: Value<'static>, kept: &[String]) -> Vec<Extra> {
@@ -91,26 +122,36 @@ pub(crate) fn read_sections<'a, S: Source<'a>>(
 }
 
 /// The indexes of nodes by id.
-#[derive(Default)]
-pub(crate) struct Index(Vec<(u64, usize)>);
+pub(crate) enum Index {
+    /// Each id is the index and this number, up to a number of nodes: nearly all documents.
+    Consecutive(u64, usize),
+    /// By ascending id.
+    Listed(Vec<(u64, usize)>),
+}
 
 impl Index {
-    fn new(ids: impl Iterator<Item = u64>) -> Self {
+    /// The indexes of nodes with these ids, which are distinct.
+    fn new(ids: impl Iterator<Item = u64> + Clone) -> Self {
+        let count = ids.clone().count();
+        let first = ids.clone().next().unwrap_or_default();
+        if ids.clone().eq((first..=u64::MAX).take(count)) {
+            return Self::Consecutive(first, count);
+        }
         let mut pairs: Vec<_> = ids.zip(0..).collect();
         pairs.sort_unstable();
-        Self(pairs)
+        Self::Listed(pairs)
     }
 
     #[inline]
     pub(crate) fn get(&self, id: u64) -> Option<usize> {
-        // Ids are usually consecutive.
-        let first = self.0.first()?.0;
-        let guess = usize::try_from(id.checked_sub(first)?).ok()?;
-        match self.0.get(guess) {
-            Some(&(found, node)) if found == id => Some(node),
-            _ => {
-                let place = self.0.binary_search_by_key(&id, |pair| pair.0).ok()?;
-                Some(self.0[place].1)
+        match self {
+            Self::Consecutive(first, nodes) => {
+                let node = usize::try_from(id.checked_sub(*first)?).ok()?;
+                (node < *nodes).then_some(node)
+            }
+            Self::Listed(pairs) => {
+                let place = pairs.binary_search_by_key(&id, |pair| pair.0).ok()?;
+                Some(pairs[place].1)
             }
         }
     }
@@ -205,7 +246,7 @@ impl Reader {
             .or_keep_whole(&path.field("nodes"), |reader| {
                 reader.nodes(object.need("nodes")?, &path)
             })?
-            .unwrap_or_default();
+            .unwrap_or_else(|| (Vec::new(), Index::new(std::iter::empty())));
         self.check_node_kinds(&mut nodes)?;
         let present = self.sections(&mut object, &index)?;
         self.check_unknown_fields(&object)?;
@@ -352,72 +393,60 @@ impl Reader {
         source: S,
         path: &Path<'_>,
     ) -> Result<(Vec<Node<'a>>, Index)> {
-        let object = Object::new(source, &path.field("nodes"))?.source;
-        let mut members = Vec::new();
-        memory::require(members.try_reserve_exact(object.size()));
-        object.members(|key, value| {
-            let id = key.and_then(|key| {
-                let plain = key == "0" || !key.starts_with('0');
-                crate::cad::model::number::parse_u64(key).ok().flatten().filter(|_| plain)
-            });
-            members.push((
-                id.ok_or_else(|| {
-                    let path = format!("node {}", Truncated(key.unwrap_or("?")));
-                    DocumentError::new(path, "node keys must be unsigned integers")
-                })?,
-                value,
-            ));
-            Ok(())
-        })?;
-        if !members.is_sorted_by_key(|(id, _)| *id) {
-            members.sort_by_key(|(id, _)| *id);
-        }
-        if let Some(pair) = members.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(Path::Node(pair[0].0).duplicate("duplicate key"));
-        }
-        let index = Index(members.iter().map(|(id, _)| *id).zip(0..).collect());
+        let (members, index) = node_members(source, path)?;
         let mut nodes = Vec::new();
         memory::require(nodes.try_reserve_exact(members.len()));
         for (id, value) in polled(members) {
-            let node =
-                self.or_keep_whole(&Path::Node(id), |reader| reader.node(id, value, &index))?;
-            let empty = || Node { id, name: None, op: Op::new(OpCode::Empty) };
-            nodes.push(node.unwrap_or_else(empty));
+            let mut node = Node::empty(id);
+            let path = Path::Node(id);
+            let read = self.or_keep_whole(&path, |reader| reader.node(&mut node, value, &index))?;
+            nodes.push(if read.is_some() { node } else { Node::empty(id) });
         }
         Ok((nodes, index))
     }
 
-    fn node<'a, S: Source<'a>>(&mut self, key: u64, source: S, index: &Index) -> Result<Node<'a>> {
-        let path = Path::Node(key);
+    /// Reads a node into one that is empty. It is changed also if this fails.
+    fn node<'a, S: Source<'a>>(
+        &mut self,
+        node: &mut Node<'a>,
+        source: S,
+        index: &Index,
+    ) -> Result<()> {
+        let path = Path::Node(node.id);
         let mut object = Object::new(source, &path)?;
         if let Some(id) = object.get("id") {
             let id = node_id(&id, &path.field("id"))?;
-            if id != key {
+            if id != node.id {
                 return Err(path.error(format!("id {id} does not match its key")));
             }
         }
-        let name = object.optional_text("name")?;
+        node.name = object.optional_text("name")?;
         let op = object.need("op")?;
         if !op.is_object() {
             return Err(path.field("op").expected("an object"));
         }
-        let path = Path::Op(key);
-        let op = self.or_keep_whole(&path, |reader| reader.op(op, &path, index))?;
-        self.check_unknown_fields(&object)?;
-        Ok(Node { id: key, name, op: op.unwrap_or_else(|| Op::new(OpCode::Empty)) })
+        let path = Path::Op(node.id);
+        if self.or_keep_whole(&path, |reader| reader.op(&mut node.op, op, &path, index))?.is_none()
+        {
+            node.op = Op::new(OpCode::Empty);
+        }
+        self.check_unknown_fields(&object)
     }
 
+    /// Reads an operation into one that is empty. It is changed also if this fails.
     fn op<'a, S: Source<'a>>(
         &mut self,
+        op: &mut Op<'a>,
         source: S,
         path: &Path<'_>,
         index: &Index,
-    ) -> Result<Op<'a>> {
+    ) -> Result<()> {
         let mut object = Object::new(source, path)?;
-        let Some(code) = self.op_code(&mut object)? else { return Ok(Op::new(OpCode::Empty)) };
-        let (spec, mut op) = (code.spec(), Op::new(code));
+        let Some(code) = self.op_code(&mut object)? else { return Ok(()) };
+        op.code = code;
+        let spec = code.spec();
         for field in spec.fields {
-            self.op_field(&mut op, field, &mut object, index)?;
+            self.op_field(op, field, &mut object, index)?;
         }
         for (slot, option) in spec.options.iter().enumerate() {
             if let Some(value) = object.optional_number(option.name)? {
@@ -429,8 +458,7 @@ impl Reader {
             OpCode::Text2D => op.details_mut().align = alignment(&mut object)?,
             _ => {}
         }
-        self.check_unknown_fields(&object)?;
-        Ok(op)
+        self.check_unknown_fields(&object)
     }
 
     /// Reads the type of an operation; `None` if it is unknown and unknown content is dropped.
@@ -596,6 +624,35 @@ impl Reader {
     }
 }
 
+/// The nodes in a document by ascending id, not read yet, and their indexes.
+fn node_members<'a, S: Source<'a>>(source: S, path: &Path<'_>) -> Result<(Vec<(u64, S)>, Index)> {
+    let object = Object::new(source, &path.field("nodes"))?.source;
+    let mut members = Vec::new();
+    memory::require(members.try_reserve_exact(object.size()));
+    object.members(|key, value| {
+        let id = key.and_then(|key| {
+            let plain = key == "0" || !key.starts_with('0');
+            crate::cad::model::number::parse_u64(key).ok().flatten().filter(|_| plain)
+        });
+        members.push((
+            id.ok_or_else(|| {
+                let path = format!("node {}", Truncated(key.unwrap_or("?")));
+                DocumentError::new(path, "node keys must be unsigned integers")
+            })?,
+            value,
+        ));
+        Ok(())
+    })?;
+    if !members.is_sorted_by_key(|(id, _)| *id) {
+        members.sort_by_key(|(id, _)| *id);
+    }
+    if let Some(pair) = members.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(Path::Node(pair[0].0).duplicate("duplicate key"));
+    }
+    let index = Index::new(members.iter().map(|(id, _)| *id));
+    Ok((members, index))
+}
+
 /// Reads the alignment of a text, by default left.
 fn alignment<'a, S: Source<'a>>(object: &mut Object<'_, S>) -> Result<Align> {
     let what = "\"left\", \"center\" or \"right\"";
@@ -621,21 +678,23 @@ pub(crate) fn check_kinds(nodes: &[Node<'_>]) -> Result<()> {
 }
 
 fn kind_error(nodes: &[Node<'_>], node: &Node<'_>) -> Option<DocumentError> {
-    if !node.op.refs().is_empty() {
-        for field in node.op.code.spec().fields {
-            let wanted = match field.kind {
-                FieldKind::Solid => false,
-                FieldKind::Profile => true,
-                _ => continue,
-            };
-            let target = &nodes[node.op.refs[field.at]];
-            if target.op.code.is_profile() != wanted {
-                let (name, id, what) = (field.name, target.id, target.op.code.name());
-                let wanted = if wanted { "sketch" } else { "solid" };
-                let message = format!("{name} expects a {wanted} but node {id} is {what}");
-                return Some(Path::Node(node.id).error(message));
-            }
-        }
+    let field = wrong_reference(&node.op, |target| nodes[target].op.code.is_profile())?;
+    let target = &nodes[node.op.refs[field.at]];
+    let (name, id, what) = (field.name, target.id, target.op.code.name());
+    let wanted = if field.kind == FieldKind::Profile { "sketch" } else { "solid" };
+    let message = format!("{name} expects a {wanted} but node {id} is {what}");
+    Some(Path::Node(node.id).error(message))
+}
+
+/// The first field whose reference names a node of the wrong kind.
+#[inline]
+fn wrong_reference(op: &Op<'_>, is_profile: impl Fn(usize) -> bool) -> Option<&'static Field> {
+    if op.refs().is_empty() {
+        return None;
     }
-    None
+    op.code.spec().fields.iter().find(|field| match field.kind {
+        FieldKind::Solid => is_profile(op.refs[field.at]),
+        FieldKind::Profile => !is_profile(op.refs[field.at]),
+        _ => false,
+    })
 }

@@ -149,6 +149,12 @@ impl Document<'_> {
 }
 
 impl Node<'_> {
+    /// A node without an operation.
+    #[inline]
+    pub(crate) fn empty(id: u64) -> Self {
+        Self { id, name: None, op: Op::new(OpCode::Empty) }
+    }
+
     /// Copies borrowed strings, so that the node no longer borrows its input.
     pub(crate) fn into_owned(self) -> Node<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());

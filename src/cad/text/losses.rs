@@ -108,7 +108,7 @@ pub(crate) fn assembly(
 }
 
 /// Returns the operation or field that dialect 0.1 cannot carry, if any.
-fn uncarried(op: &Op<'_>) -> Option<&'static str> {
+pub(crate) fn uncarried(op: &Op<'_>) -> Option<&'static str> {
     match op.code {
         OpCode::Fillet | OpCode::Chamfer | OpCode::Text2D | OpCode::StepImport => {
             Some(op.code.name())

@@ -6,7 +6,7 @@
 use super::id_ranges;
 use super::losses::refuse_losses;
 use crate::cad::error::DocumentError;
-use crate::cad::model::ir::{Document, Extra, Node, Op, Scene};
+use crate::cad::model::ir::{Document, Extra, Node, Op, Scene, Sections};
 use crate::cad::model::kinds::ALIGNMENTS;
 use crate::cad::model::number;
 use crate::cad::model::operations::{FieldKind, OpCode};
@@ -91,7 +91,7 @@ pub(crate) fn write_scene(scene: &Scene) -> String {
 
 pub(crate) struct Writer {
     pub(crate) out: String,
-    /// The position of each node in writing order.
+    /// The position of each node in writing order; empty if that is its index.
     positions: Vec<usize>,
     /// Whether the text uses extension x1.
     pub(crate) extended: bool,
@@ -100,10 +100,13 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    fn new(nodes: usize, order: &[usize]) -> Self {
-        let mut positions = vec![0; nodes];
-        for (place, &node) in order.iter().enumerate() {
-            positions[node] = place;
+    pub(crate) fn new(nodes: usize, order: &[usize]) -> Self {
+        let mut positions = Vec::new();
+        if order.iter().zip(0..).any(|(&node, place)| node != place) {
+            positions.resize(nodes, 0);
+            for (place, &node) in order.iter().enumerate() {
+                positions[node] = place;
+            }
         }
         Self {
             out: String::with_capacity(order.len() * 16),
@@ -113,7 +116,7 @@ impl Writer {
         }
     }
 
-    fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         let header = if self.extended { "# vcad 0.2 x1" } else { "# vcad 0.2" };
         match self.out.as_str() {
             "" => header.to_owned(),
@@ -125,15 +128,27 @@ impl Writer {
     fn document(mut self, document: &Document<'_>, order: &[usize]) -> String {
         self.opening(&document.sections);
         self.geometry(document, order);
-        self.roots(&document.sections, document.nodes.is_empty());
-        self.assembly(&document.sections);
-        if let Some(scene) = &document.sections.scene {
-            self.scene(scene);
-        }
+        self.closing(&document.sections, document.nodes.is_empty());
         for extra in polled(&document.extra) {
             self.extra(extra);
         }
         self.finish()
+    }
+
+    /// Writes what comes after the nodes.
+    pub(crate) fn closing(&mut self, sections: &Sections, no_nodes: bool) {
+        self.roots(sections, no_nodes);
+        self.assembly(sections);
+        if let Some(scene) = &sections.scene {
+            self.scene(scene);
+        }
+    }
+
+    /// Adds lines that are written already.
+    pub(crate) fn lines(&mut self, lines: &str) {
+        if !lines.is_empty() {
+            self.line(lines);
+        }
     }
 
     /// Begins a line with its opcode.
@@ -224,7 +239,7 @@ impl Writer {
     }
 
     pub(crate) fn node_position(&mut self, node: usize) {
-        self.integer(self.positions[node] as u64);
+        self.integer(self.positions.get(node).copied().unwrap_or(node) as u64);
     }
 
     pub(crate) fn have(&mut self, what: &str) {
@@ -266,7 +281,7 @@ impl Writer {
     }
 
     /// Writes a node in dialect 0.1.
-    fn node_v0_1(&mut self, node: &Node<'_>, names: bool) {
+    pub(crate) fn node_v0_1(&mut self, node: &Node<'_>, names: bool) {
         let op = &node.op;
         match op.code {
             OpCode::Empty | OpCode::StepImport => self.line("C 0 0 0"),
@@ -316,7 +331,7 @@ impl Writer {
     }
 
     /// Writes a node in dialect 0.2.
-    fn node_v0_2(&mut self, node: &Node<'_>) {
+    pub(crate) fn node_v0_2(&mut self, node: &Node<'_>) {
         let op = &node.op;
         self.extended |= matches!(op.code, OpCode::Empty | OpCode::Text2D | OpCode::StepImport);
         self.line(op.code.spec().opcode);

@@ -349,6 +349,11 @@ fn to_compact<'py>(
     let py = doc.py();
     let Writing { form, names, allowed, keep_unknown } =
         Writing::new(dialect, target, names, lossy, unknown)?;
+    if let (Form::Dialect(dialect), false) = (form, keep_unknown)
+        && let Some(text) = compact_in_one_pass(doc, dialect, names, allowed)?
+    {
+        return Ok(make_str(py, &text)?);
+    }
     let document = if keep_unknown {
         read_kept(doc)?
     } else {
@@ -363,6 +368,27 @@ fn to_compact<'py>(
         }
     });
     Ok(make_str(py, &text??)?)
+}
+
+/// The text of a dict that is written while it is read; `None` if it must be read whole.
+fn compact_in_one_pass(
+    doc: &Bound<'_, PyAny>,
+    dialect: Dialect,
+    names: bool,
+    allowed: Losses,
+) -> Result<Option<String>> {
+    if !doc.is_instance_of::<PyDict>() {
+        return Ok(None);
+    }
+    let reading = DocumentReading::new(vocabulary(doc.py()));
+    let source = reading.source(doc.clone());
+    let lossy = allowed == Losses::ALL;
+    let text = attached(|| match dialect {
+        Dialect::V0_2 => core::write_v0_2_from(source, allowed.contains(Loss::Unknown)),
+        Dialect::Auto | Dialect::V0_1 => core::write_v0_1_from(source, Options { names, lossy }),
+    })?;
+    reading.budget.check()?;
+    Ok(text)
 }
 
 /// The result of `write` for a document from a dict or JSON text.
