@@ -11,6 +11,7 @@ import enum
 import gc
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -121,6 +122,35 @@ def outcome(value: Any) -> tuple[str, ...]:
 def test_checked_and_fast_reader_agree(name: str) -> None:
     value = OBJECTS[name]
     assert outcome([value, {"b": 2, "c": 3, "a": 1}]) == outcome([value, ORDERED])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda ordered: None,
+        lambda ordered: ordered.move_to_end("c", last=False),
+        lambda ordered: ordered.update({Text("d"): 4, 5: 6}),
+        # Methods of dict change only one of the two lists of keys.
+        lambda ordered: dict.pop(ordered, "a"),
+        lambda ordered: dict.pop(ordered, "c"),
+        lambda ordered: dict.update(ordered, d=4),
+        lambda ordered: dict.clear(ordered),
+    ],
+)
+@pytest.mark.parametrize("collect", [True, False])
+def test_checked_and_fast_reader_agree_on_an_ordered_dict(
+    change: Callable[[Any], Any], collect: bool
+) -> None:
+    value = collections.OrderedDict(a=1, b=2, c=3)
+    change(value)
+    expected = outcome([value, ORDERED])
+    if not collect:
+        gc.disable()
+    try:
+        assert outcome([value, {"b": 2, "c": 3, "a": 1}]) == expected
+        assert gc.isenabled() == collect
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("name", OBJECTS)

@@ -3,8 +3,8 @@
 //! Nearly every value consists of plain dicts, lists and scalars. The walk borrows them and their strings.
 //! That is sound because this thread stays attached to the interpreter during the whole walk and no
 //! Python code runs, so that nothing is changed or freed. The walk stops at the first
-//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`,
-//! and anything that is an error. Without the interpreter's global lock it is never used.
+//! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`
+//! whose order is not that of its dict, and anything that is an error. Without the interpreter's global lock it is never used.
 
 use super::kind::ordered_dict;
 use crate::abi::{self, Elements, Units};
@@ -96,6 +96,52 @@ fn int_of<'v, A, O>(object: *mut ffi::PyObject) -> Result<Found<'v, A, O>, Stop<
     if overflow == 0 { Ok(Found::Int(value)) } else { Err(Stop::Unusual) }
 }
 
+/// Whether an `OrderedDict` has the same order as its dict, as nearly all have: not after `move_to_end`.
+#[cold]
+fn is_in_order_of_dict(object: *mut ffi::PyObject) -> bool {
+    let key_at = |next: &mut ffi::Py_ssize_t| {
+        let mut key = std::ptr::null_mut();
+        // SAFETY: the object is a dict that does not change.
+        unsafe { ffi::PyDict_Next(object, next, &raw mut key, std::ptr::null_mut()) };
+        key
+    };
+    // SAFETY: the class is the one of CPython, in C, if it cannot be changed. Its iterator finds each key in the
+    // dict; that runs no Python code if all keys are of exactly the class str, and neither does a new object
+    // while the collector is off.
+    unsafe {
+        if ffi::PyType_GetFlags(ffi::Py_TYPE(object)) & ffi::Py_TPFLAGS_HEAPTYPE != 0 {
+            return false;
+        }
+        let mut next = 0;
+        while let key = key_at(&mut next)
+            && !key.is_null()
+        {
+            if ffi::Py_TYPE(key) != &raw mut ffi::PyUnicode_Type {
+                return false;
+            }
+        }
+        let collects = ffi::PyGC_Disable() == 1;
+        let keys = ffi::PyObject_GetIter(object);
+        if collects {
+            ffi::PyGC_Enable();
+        }
+        let (mut next, mut same) = (0, !keys.is_null());
+        while same {
+            let key = ffi::PyIter_Next(keys);
+            same = key == key_at(&mut next);
+            if key.is_null() {
+                break;
+            }
+            ffi::Py_DECREF(key);
+        }
+        // The two may have different keys, after methods of dict that were called for an `OrderedDict`.
+        same &= ffi::PyErr_Occurred().is_null();
+        ffi::PyErr_Clear();
+        ffi::Py_XDECREF(keys);
+        same
+    }
+}
+
 /// The content of an instance of a subclass. Its methods are not called.
 #[cold]
 fn subclass_of<'v>(
@@ -105,8 +151,9 @@ fn subclass_of<'v>(
     // SAFETY: each function is called for an instance of its class.
     unsafe {
         if ffi::PyDict_Check(object) != 0 {
-            // The order of an `OrderedDict` is not that of its dict; its methods may run Python code.
-            if ordered.is_null() || ffi::PyType_IsSubtype(ffi::Py_TYPE(object), ordered) != 0 {
+            let class = ffi::Py_TYPE(object);
+            let is_ordered = ordered.is_null() || ffi::PyType_IsSubtype(class, ordered) != 0;
+            if is_ordered && !(class == ordered && is_in_order_of_dict(object)) {
                 return Err(Stop::Failed(NotPlain));
             }
             return Ok(Found::Object(BorrowedDict { dict: object, next: 0 }));
