@@ -335,8 +335,6 @@ mod stable {
     pub(crate) use super::resize_by_copy as resize;
     pub(crate) use super::set_hashed as set_known;
 
-    use crate::make::memory_error;
-    use compactwire::memory::NO_MEMORY;
     use pyo3::ffi::{self, PyObject};
     use pyo3::prelude::*;
 
@@ -346,8 +344,11 @@ mod stable {
         fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
     ) -> PyResult<Bound<'_, PyAny>> {
         let mut characters = Vec::new();
-        let reserved = characters.try_reserve_exact(len.cast_unsigned());
-        reserved.map_err(|_| memory_error(NO_MEMORY))?;
+        if characters.try_reserve_exact(len.cast_unsigned()).is_err() {
+            // SAFETY: the thread is attached.
+            unsafe { ffi::PyErr_NoMemory() };
+            return Err(PyErr::fetch(py));
+        }
         characters.resize(len.cast_unsigned(), 0);
         fill(&mut characters)?;
         // SAFETY: the thread is attached. The function returns a new object or an error.
