@@ -76,11 +76,13 @@ _DOCUMENT = re.compile(
     r"|code-workspace|(?:babel|eslint|prettier|swc)rc)(?![\w(])",
     re.IGNORECASE,
 )
+# How deep a name is looked for: tools have it at the top, or in one of a list of edits.
 _ARGUMENT_DEPTH = 4
 
 # Adapters that are given the whole conversation at each turn see each text again and again. Longer
 # texts are shrunk each time, so that what is remembered stays small.
 _REMEMBERED, _LONG = 256, 1 << 16
+# How many texts that were reported are known again, by their hashes: less than 1 MB.
 _REPORTED = 4_096
 
 
