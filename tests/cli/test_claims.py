@@ -133,6 +133,20 @@ def test_a_secret_key_is_no_public_key(tmp_path: Path) -> None:
         assert not (tmp_path / "policy.json").exists()
 
 
+def test_a_trust_policy_is_replaced_only_on_request(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    mine, yours = (f"{name}={key.public_key}" for name, key in (("me", KEY), ("you", OTHER_KEY)))
+    assert run("claim", "trust", mine, "-o", policy).returncode == 0
+    before = policy.read_bytes()
+    failed = run("claim", "trust", yours, "-o", policy)
+    assert failed.returncode == 1
+    assert b"policy.json: the file exists; replace it (--replace)" in failed.stderr
+    assert policy.read_bytes() == before
+    assert run("claim", "trust", yours, "-o", policy, "--replace").returncode == 0
+    (entry,) = json.loads(policy.read_bytes())["allow"]
+    assert entry["public_key"] == OTHER_KEY.public_key
+
+
 def test_a_signature_is_replaced_only_on_request(tmp_path: Path) -> None:
     make(tmp_path / "out", signed=False)
     out, mine, yours = tmp_path / "out", tmp_path / "mine.key", tmp_path / "yours.key"

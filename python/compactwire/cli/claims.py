@@ -237,7 +237,11 @@ def _run_trust(args: argparse.Namespace) -> int:
             "enabled": True,
         }
         entries.append(entry | ({"build_id": args.build_id} if args.build_id else {}))
-    claims.write_json(args.output, claims.make_trust_policy(entries))
+    policy = claims.make_trust_policy(entries)
+    # The policy decides whose claims are accepted: keys of another one are not lost by accident.
+    if not args.replace and os.path.lexists(args.output):
+        raise ValueError(f"{args.output}: the file exists; replace it (--replace)")
+    claims.write_json(args.output, policy)
     return OK
 
 
@@ -343,6 +347,7 @@ def _add_trust(commands: Commands) -> None:
         "--scope", action="append", choices=("RECEIPT", "MERKLE"), help="default: both"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE")
+    parser.add_argument("--replace", action="store_true", help="replace an existing policy")
 
 
 def _validator(text: str) -> tuple[str, str]:
