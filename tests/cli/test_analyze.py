@@ -542,6 +542,21 @@ def test_held_out_names_a_file_that_cannot_be_read_twice(
         assert err.count(f"compactwire: error: {name}: {message}") == 1
 
 
+def test_train_takes_no_byte_order_mark_of_a_file_as_its_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, marked, plain = tmp_path / "out", tmp_path / "marked", tmp_path / "plain"
+    for folder, mark in ((plain, ""), (marked, "\ufeff")):
+        folder.mkdir()
+        for number in range(60):
+            text = f"Sensor {number} reports {number * 7 % 50} degrees in hall {number % 9}.\n" * 3
+            (folder / f"{number}.txt").write_text(mark + text, encoding="utf-8")
+    assert train(capsys, out, plain)[0] == 0
+    made = out.read_bytes()
+    assert train(capsys, out, marked)[0] == 0
+    assert out.read_bytes() == made
+
+
 def test_train_needs_no_extra_for_text_files(tmp_path: Path) -> None:
     for number in range(60):
         text = f"Sensor {number} reports {number * 7 % 50} degrees in hall {number % 9}.\n" * 3

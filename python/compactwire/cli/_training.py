@@ -175,7 +175,9 @@ def _read(file: Path, how: Sampling) -> Iterator[Rows]:
             " .jsonl"
         )
     if whole and how.column is None:
-        yield Rows("text", [read_text(str(file), how.max_input)], [None])
+        # A byte order mark is of the file; the messages to compress begin without one.
+        text = read_text(str(file), how.max_input).removeprefix("\ufeff")
+        yield Rows("text", [text], [None])
         return
     for rows, _ in read_file(file, Reading(how.column)):
         if whole:
