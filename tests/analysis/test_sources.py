@@ -106,6 +106,17 @@ def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
     assert max(one.num_rows for one in analysis.batches(path)) == 2
 
 
+@pytest.mark.parametrize("option", ["rows", "max_row"])
+@pytest.mark.parametrize("limit", [2**62, 2**63 - 1, 2**63, 2**70])
+def test_a_limit_beyond_what_can_exist_is_none(tmp_path: Path, option: str, limit: int) -> None:
+    for suffix, content in (("jsonl", b'"x"'), ("csv", b"a\nx"), ("txt", b"x"), ("json", b'"x"')):
+        (tmp_path / f"a.{suffix}").write_bytes(content)
+    parquet.write_table(pa.table({"a": ["x"]}), tmp_path / "a.parquet")
+    rows = read(tmp_path, **{option: limit})
+    assert [error for _, error in rows] == [None] * 5
+    assert read(pa.array(["x", "y"]), **{option: limit}) == [("x", None), ("y", None)]
+
+
 @pytest.mark.parametrize("column", [None, "text"])
 def test_rows_that_share_a_long_text_are_not_all_in_memory(column: str | None) -> None:
     indices = pa.array([0] * 400, pa.int32())

@@ -10,6 +10,7 @@ import contextlib
 import glob
 import io
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -45,6 +46,9 @@ ROWS = 8192
 MAX_ROW = 64 << 20
 _LONGEST_PATH = 4096
 _BATCH_BYTES = 8 << 20
+_READ_BYTES = 16 << 20
+# More rows, or a larger row, than this cannot exist; libraries take no larger int.
+_NO_LIMIT = sys.maxsize // 2
 # The metadata of a batch: whether its rows are texts or JSON.
 _KIND = b"compactwire.rows"
 _TOO_LARGE = "RowTooLarge"
@@ -77,6 +81,7 @@ class Reading:
             raise OptionError(message, option="kind")
         for name in ("rows", "max_row"):
             check_positive(name, getattr(self, name))
+            object.__setattr__(self, name, min(getattr(self, name), _NO_LIMIT))
         if self.column is not None:
             check_texts(column=self.column)
 
@@ -534,12 +539,15 @@ def read_file(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
 
 
 def _whole(path: Path, limit: int) -> tuple[str | None, str | None]:
+    data = bytearray()
     with path.open("rb") as file:
-        data = file.read(limit + 1)
+        # `read` allocates as many bytes as it is asked for.
+        while part := file.read(min(limit + 1 - len(data), _READ_BYTES)):
+            data += part
     return (None, _TOO_LARGE) if len(data) > limit else _decoded(data.removeprefix(b"\xef\xbb\xbf"))
 
 
-def _decoded(data: bytes) -> tuple[str | None, str | None]:
+def _decoded(data: bytes | bytearray) -> tuple[str | None, str | None]:
     try:
         return data.decode(), None
     except UnicodeDecodeError as error:
