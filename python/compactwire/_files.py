@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -29,6 +30,21 @@ def write_file(data: bytes, path: str | bytes | os.PathLike[str] | os.PathLike[b
         error.filename = name
         del error.filename2
         raise
+
+
+def check_target(path: str) -> None:
+    """Raise what `write_file` would raise because of a folder, before the content is made."""
+    check_path(path)
+    target = _behind_links(Path(path))
+    if target is None:
+        return
+    folder, code = target.parent, 0
+    if target.is_dir():
+        code = errno.EISDIR
+    elif not folder.is_dir():
+        code = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    if code:
+        raise OSError(code, os.strerror(code), path)
 
 
 def _replace(data: bytes, path: Path) -> bool:

@@ -88,6 +88,32 @@ def test_a_failed_training_keeps_the_old_dictionary(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [out, samples]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere/out", "No such file or directory"),
+        ("source.txt/out", "Not a directory"),
+        ("folder", "Is a directory"),
+        *([("link", "No such file or directory")] if os.name != "nt" else []),
+    ],
+)
+def test_a_training_that_cannot_be_saved_does_not_begin(
+    name: str,
+    message: str,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "folder").mkdir()
+    if name == "link":
+        (tmp_path / name).symlink_to(tmp_path / "nowhere" / "out")
+    monkeypatch.setattr("compactwire.cli._training.sampled", lambda *_: pytest.fail("was read"))
+    out = str(tmp_path / name)
+    assert main(["train", str(source), "-o", out]) == 1
+    assert capsys.readouterr().err == f"compactwire: error: {out}: {message}\n"
+
+
 def test_a_refused_input_keeps_the_old_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

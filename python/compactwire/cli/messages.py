@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import compactwire as cw
 
 from .. import _demo
+from .._files import check_target
 from ._shell import (
     DEFAULT,
     OK,
@@ -215,6 +216,8 @@ def _run_train(args: argparse.Namespace) -> int:
         raise ValueError("--sample must be 1 or more, not 0")
     if args.always_save and not args.held_out:
         raise ValueError("--always-save needs --held-out")
+    if args.output != "-":
+        check_target(args.output)
     max_bytes = _SAMPLE_SIZES * args.size if args.sample is None else args.sample
     how = Sampling(args.column, max_bytes, args.max_input, args.held_out)
     failed: list[Path] = []
