@@ -6,10 +6,12 @@
 //! for them in the same way.
 
 /// Smaller buffers are left to the allocator, which often has pages for them that were written before.
+#[cfg(target_os = "linux")]
 const LEAST: usize = 4 << 20;
 
 /// The size of a huge page on most systems. Only whole ones are asked for, so that no memory is provided beside the
 /// buffer.
+#[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
 /// Asks for huge pages for a buffer of `size` bytes that will be filled. Nothing but the time depends on it.
