@@ -79,6 +79,11 @@ impl Policy {
         Ok(Ok(policy))
     }
 
+    /// The keys of all entries, in their order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = [u8; 32]> + '_ {
+        self.entries.iter().map(|entry| entry.public_key)
+    }
+
     /// The entry of a signer; fails if its key is not the signer's.
     pub(super) fn entry(&self, signer: &Signer, signs: Signs) -> Result<&Entry, Failure> {
         let found = match &signer.validator_id {

@@ -164,6 +164,10 @@ def test_only_valid_receipts_are_signed_and_continued(tmp_path: Path) -> None:
         lambda: claims.make_trust_policy([entry(KEY, "a"), entry(KEY, "b")]),
         lambda: claims.make_trust_policy([entry(KEY, "a"), entry(MERKLE_KEY, "a")]),
         lambda: claims.make_trust_policy([entry(KEY, "a", more=1)]),
+        # Of small order; not reduced; and no point of the curve has y = 2.
+        lambda: claims.make_trust_policy([entry(KEY, "a", public_key="00" * 32)]),
+        lambda: claims.make_trust_policy([entry(KEY, "a", public_key="f0" + "ff" * 30 + "7f")]),
+        lambda: claims.make_trust_policy([entry(KEY, "a", public_key="02" + "00" * 31)]),
     ):
         with pytest.raises(cw.ClaimRejected) as info:
             refuse()

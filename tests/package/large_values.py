@@ -699,8 +699,8 @@ def signed_receipt(count: int) -> dict[str, Any]:
 
 
 def entries(count: int) -> list[dict[str, Any]]:
-    keys = (f"{n:064x}" for n in range(count))
-    return [entry(KEY, f"v{n}", public_key=key) for n, key in enumerate(keys)]
+    keys = (claims.SigningKey.from_seed(n.to_bytes(32, "big")) for n in range(count))
+    return [entry(key, f"v{n}") for n, key in enumerate(keys)]
 
 
 def verify(files: dict[str, bytes]) -> None:

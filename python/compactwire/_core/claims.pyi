@@ -656,7 +656,7 @@ def make_trust_policy(entries: Iterable[dict[str, Any]]) -> dict[str, Any]:
     Raises
     ------
     ClaimRejected
-        An entry is invalid, or an id or key is a duplicate.
+        An entry is invalid, an id or key is a duplicate, or no signature verifies with a key.
     EncodeError, TypeError
         An entry has no JSON form.
 

@@ -2,6 +2,7 @@
 
 use super::{Result, check, check_manifest, refused, set};
 use crate::claims::artifacts;
+use crate::claims::attestation::Key;
 use crate::claims::bundle::BUNDLE;
 use crate::claims::canonical::canon;
 use crate::claims::claim::{COMPONENTS, Claim, claim_hash};
@@ -12,7 +13,7 @@ use crate::claims::metrics::Computed;
 use crate::claims::options::{Limits, Options};
 use crate::claims::policy::Policy;
 use crate::claims::report_json::value_of;
-use crate::claims::schema;
+use crate::claims::schema::{self, Violation};
 use crate::interrupt::poll;
 use crate::value::Value;
 use std::path::Path;
@@ -109,11 +110,60 @@ fn not_claimable(computed: &Computed) -> Failure {
 /// Creates a trust policy from entries.
 ///
 /// # Errors
-/// [`ProduceError`](super::ProduceError): an entry does not match the schema, or is a duplicate.
+/// [`ProduceError`](super::ProduceError): an entry does not match the schema, is a duplicate, or has
+/// a key that no signature verifies with.
 pub fn make_trust_policy(entries: Vec<Value<'static>>) -> Result<Value<'static>> {
     let policy = object([("policy_version", text("1.0.0")), ("allow", Value::Array(entries))]);
     let code = Code::InvalidTrustPolicySchema;
     check(&policy, "policy", &schema::TRUST_POLICY, code, Limits::default().max_json_bytes)?;
-    Policy::new(&policy)?.map_err(|violation| refused(code, "policy", violation))?;
+    let checked = Policy::new(&policy)?.map_err(|violation| refused(code, "policy", violation))?;
+    // A verifier accepts such an entry, because it harms nothing, but refuses all its signatures.
+    let is_useless = |key| {
+        poll();
+        Key::new(key).is_none()
+    };
+    if let Some(at) = checked.keys().position(is_useless) {
+        let message = "no signature verifies with this public key: it is not a point of the curve, of \
+                       small order, or not in its canonical form";
+        let violation = Violation::at(message, format!("/allow/{at}/public_key"));
+        return Err(refused(code, "policy", violation).into());
+    }
     Ok(policy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::key::SigningKey;
+    use crate::value::Value;
+
+    fn entry(id: &str, public_key: &str) -> Value<'static> {
+        object([
+            ("validator_id", text(id)),
+            ("public_key", text(public_key)),
+            ("schemes", Value::Array(vec![text("ed25519")])),
+            ("scope", Value::Array(vec![text("RECEIPT")])),
+            ("enabled", Value::Bool(true)),
+        ])
+    }
+
+    #[test]
+    fn policy_with_a_key_that_verifies_nothing_is_refused() {
+        let good = SigningKey::from_seed(&[7; 32]).public_key();
+        assert!(make_trust_policy(vec![entry("me", &good)]).is_ok());
+        let bad = [
+            "00".repeat(32),                    // of order 4
+            format!("01{}", "00".repeat(31)),   // the neutral element
+            format!("ee{}7f", "ff".repeat(30)), // y = 1, not reduced
+            format!("f0{}7f", "ff".repeat(30)), // y = 3, not reduced
+            format!("02{}", "00".repeat(31)),   // no point has y = 2
+        ];
+        for key in bad {
+            let entries = vec![entry("me", &good), entry("other", &key)];
+            // The text of the error does not have the place.
+            let error = format!("{:?}", make_trust_policy(entries).unwrap_err());
+            assert!(error.contains("no signature verifies with this public key"), "{key}: {error}");
+            assert!(error.contains("policy#/allow/1/public_key"), "{key}: {error}");
+        }
+    }
 }

@@ -420,7 +420,7 @@ const DEFAULT_COMPONENTS: [(&str, bool); 4] =
 /// Raises
 /// ------
 /// ClaimRejected
-///     An entry is invalid, or an id or key is a duplicate.
+///     An entry is invalid, an id or key is a duplicate, or no signature verifies with a key.
 /// EncodeError, TypeError
 ///     An entry has no JSON form.
 ///
