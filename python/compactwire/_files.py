@@ -78,9 +78,10 @@ def _write_beside(data: bytes, target: Path, found: os.stat_result | None) -> bo
             made = os.fstat(file.fileno())
             if found and (made.st_uid, made.st_gid) != (found.st_uid, found.st_gid):
                 return False
+            if found:
+                # Before the content is there: others may not be allowed to read it.
+                temporary.chmod(stat.S_IMODE(found.st_mode))
             file.write(data)
-        if found:
-            temporary.chmod(stat.S_IMODE(found.st_mode))
         temporary.replace(target)
         renamed = True
     finally:

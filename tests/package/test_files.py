@@ -38,6 +38,26 @@ except OSError as error:
 
 @unix
 @pytest.mark.parametrize("writer", WRITERS)
+def test_the_content_is_written_after_the_permissions(
+    writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.touch(mode=0o600)
+    sizes = []
+    chmod = Path.chmod
+
+    def measured(path: Path, mode: int) -> None:
+        sizes.append(path.stat().st_size)
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", measured)
+    WRITERS[writer](out)
+    assert sizes == [0]
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+
+
+@unix
+@pytest.mark.parametrize("writer", WRITERS)
 def test_a_failed_write_keeps_the_old_file(writer: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [sys.executable, "-c", LIMITED, writer, str(out)]
