@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -137,3 +139,21 @@ def test_a_model_without_a_published_tokenizer_is_an_error_that_says_so() -> Non
     for name in ("gpt-4x", "o30", "gpt-0"):
         with pytest.raises(ValueError, match=r"expected one of .*, or a model: .*gpt-4o"):
             analysis.count_tokens("x", name)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the address space")
+def test_too_little_memory_for_the_tokenizer_is_an_error() -> None:
+    code = """
+import re, resource
+from pathlib import Path
+import bpe_openai
+from compactwire import analysis
+taken = int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
+resource.setrlimit(resource.RLIMIT_AS, (taken + (64 << 20),) * 2)
+try:
+    analysis.count_tokens("text")
+except MemoryError:
+    print("MemoryError")
+"""
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (child.returncode, child.stdout) == (0, b"MemoryError\n"), child.stderr

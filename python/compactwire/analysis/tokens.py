@@ -19,6 +19,8 @@ from .extra import need
 
 Counter = Callable[[str], int]
 
+# Loading an encoding takes up to 113 MiB.
+_MEMORY = 128 << 20
 # The tokenizer takes 200,000 tokens at once. A character is at most 4 bytes, a token at least one.
 _PIECE = 50_000
 # Encodings by the first words of a model's name, as OpenAI's tiktoken and Voyage have them.
@@ -58,6 +60,8 @@ def count_tokens(text: str, tokenizer: str | Counter = "o200k_base") -> int:
         No tokenizer and no known model has this name; the message lists the known ones.
     ImportError
         The extra ``analysis`` is not installed.
+    MemoryError
+        There is not enough memory to load the tokenizer.
 
     Examples
     --------
@@ -111,6 +115,8 @@ def _encoder(encoding: str) -> Any:
     name = encoding if encoding in known else _of_model(encoding)
     if name not in known:
         raise OptionError(_unknown(encoding, known), option="tokenizer")
+    # The library ends the process if there is not enough memory: ask for it first.
+    bytes(_MEMORY)  # Not written to, so that only its address space is taken.
     try:
         return library.get_encoding(name)
     except RuntimeError as error:  # Some encodings also need tiktoken.
