@@ -133,6 +133,32 @@ def test_a_secret_key_is_no_public_key(tmp_path: Path) -> None:
         assert not (tmp_path / "policy.json").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
+def test_two_signers_at_once_keep_the_signatures_of_each_other(tmp_path: Path) -> None:
+    import fcntl
+
+    made = make(tmp_path / "out", signed=False)
+    mine = tmp_path / "mine.key"
+    KEY.save(mine)
+    names = (tmp_path / "out", "--key", mine, "--validator-id", "me", "--add")
+    command = [sys.executable, "-m", "compactwire", "claim", "sign", *map(str, names)]
+    folder = os.open(tmp_path / "out", os.O_RDONLY)
+    try:
+        # Another process signs: it has read the receipts, and then writes them.
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        signer = subprocess.Popen(command, stderr=subprocess.PIPE)
+        with pytest.raises(subprocess.TimeoutExpired):
+            signer.wait(3)
+        made.write_receipts([claims.sign_receipt(each, OTHER_KEY, "you") for each in made.receipts])
+    finally:
+        os.close(folder)
+    _, told = signer.communicate()
+    assert signer.returncode == 0, told
+    for path in (tmp_path / "out" / "receipts").iterdir():
+        signatures = json.loads(path.read_bytes())["attestations"]
+        assert [each["validator_id"] for each in signatures] == ["me", "you"]
+
+
 def test_a_trust_policy_is_replaced_only_on_request(tmp_path: Path) -> None:
     policy = tmp_path / "policy.json"
     mine, yours = (f"{name}={key.public_key}" for name, key in (("me", KEY), ("you", OTHER_KEY)))

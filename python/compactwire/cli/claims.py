@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -111,6 +112,33 @@ def _text(path: str) -> str:
 def _run_sign(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     key = _key(args.key)
+    with _locked(folder):
+        return _sign_all(folder, key, args)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait for another `claim sign` of the folder: what it writes would replace what this one does.
+
+    Where a system or file system cannot lock a folder, do nothing.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    file = None
+    try:
+        with contextlib.suppress(OSError):  # The error about the content of the folder says more.
+            file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        if file is not None:
+            os.close(file)
+
+
+def _sign_all(folder: Path, key: claims.SigningKey, args: argparse.Namespace) -> int:
     found = sorted(_receipts(folder), key=lambda entry: int(entry[1]["receipt_index"]))
     names = (args.validator_id, args.build_id)
     # Everything is created, and thereby checked, before anything is written.
