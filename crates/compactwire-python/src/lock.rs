@@ -4,6 +4,7 @@ use compactwire::interrupt::unchecked;
 use pyo3::prelude::*;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// How long a call waits between two checks for signals.
@@ -56,6 +57,40 @@ impl<T> Deref for Held<'_, T> {
 impl<T> DerefMut for Held<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.content
+    }
+}
+
+/// The turn of calls that write to an object of the user, so that what they write stays in order.
+#[derive(Default)]
+pub(crate) struct Writing {
+    turn: Lock<()>,
+    /// The thread that writes. This mutex is held for moments only.
+    writer: Mutex<Option<ThreadId>>,
+}
+
+impl Writing {
+    /// Waits until no other call writes, as [`Lock::hold`]. `None` if this thread writes already: the object of
+    /// the user, or the handler of a signal, has called, and the call would wait for itself.
+    pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<Option<Writer<'_>>> {
+        let this = thread::current().id();
+        if *self.writer.lock().unwrap_or_else(PoisonError::into_inner) == Some(this) {
+            return Ok(None);
+        }
+        let turn = self.turn.hold(py)?;
+        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(this);
+        Ok(Some(Writer { writer: &self.writer, _turn: turn }))
+    }
+}
+
+/// A call that writes, until this is dropped.
+pub(crate) struct Writer<'w> {
+    writer: &'w Mutex<Option<ThreadId>>,
+    _turn: Held<'w, ()>,
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -393,6 +393,7 @@ class GraphStreamEncoder:
     Write all symbols first, then the edges. `close` ends the text, and so does leaving a `with`
     block without an exception. A call that raises writes nothing. If `write` itself raises, the
     text is incomplete: every later call raises, and the session counts nothing as delivered.
+    Thread-safe.
 
     Parameters
     ----------
@@ -415,7 +416,7 @@ class GraphStreamEncoder:
     Raises
     ------
     GcfError
-        `invalid_header_value`, `out_of_range`.
+        `invalid_header_value`, `out_of_range`; `invalid_line` for a call by `write` itself.
 
     Source: GCF 3.6 sections 8 and 11.
     """

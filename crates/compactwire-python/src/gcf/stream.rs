@@ -8,7 +8,7 @@ use super::keyed::scalar_at;
 use crate::args::{self, Unused, each, names, wrong_type};
 use crate::errors::Result;
 use crate::interrupt::to_end;
-use crate::lock::Lock;
+use crate::lock::Writing;
 use crate::make::{make_str, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
@@ -19,7 +19,6 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyEllipsis;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
 
 /// Writes an object of scalars, lists and tables, row by row.
 ///
@@ -45,9 +44,7 @@ use std::thread::{self, ThreadId};
 pub(crate) struct StreamEncoder {
     encoder: Mutex<rows::StreamEncoder>,
     /// Held from the encoding of a piece of text until it is written, so that pieces stay in order.
-    turn: Lock<()>,
-    /// The thread that writes.
-    writer: Mutex<Option<ThreadId>>,
+    writing: Writing,
     target: Py<PyAny>,
     is_file: bool,
 }
@@ -63,8 +60,8 @@ impl StreamEncoder {
             return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }
         let encoder = Mutex::new(rows::StreamEncoder::new());
-        let (turn, writer) = (Lock::default(), Mutex::default());
-        let made = Self { encoder, turn, writer, target: target.clone().unbind(), is_file };
+        let writing = Writing::default();
+        let made = Self { encoder, writing, target: target.clone().unbind(), is_file };
         made.with(py, |_| Ok(()))?;
         Ok(made)
     }
@@ -223,12 +220,10 @@ impl StreamEncoder {
         py: Python<'_>,
         work: impl FnOnce(&mut rows::StreamEncoder) -> Result<(), Error>,
     ) -> Result<()> {
-        let this = thread::current().id();
-        if *self.writer() == Some(this) {
+        let Some(_writer) = self.writing.begin(py)? else {
             let message = "the encoder is writing: its target must not call it";
             return Err(Error::without_place(Code::InvalidLine, message).into());
-        }
-        let _turn = self.turn.hold(py)?;
+        };
         let done = {
             let mut encoder = self.encoder(py);
             let done = to_end(|| work(&mut encoder).map(|()| encoder.take()));
@@ -241,9 +236,7 @@ impl StreamEncoder {
         if text.is_empty() {
             return Ok(());
         }
-        *self.writer() = Some(this);
         let written = self.write(py, &text);
-        *self.writer() = None;
         if written.is_err() {
             self.encoder(py).fail();
         }
@@ -253,10 +246,6 @@ impl StreamEncoder {
     /// The encoder, which other threads lock for a short time only.
     fn encoder(&self, py: Python<'_>) -> MutexGuard<'_, rows::StreamEncoder> {
         self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn writer(&self) -> MutexGuard<'_, Option<ThreadId>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self, py: Python<'_>, text: &str) -> PyResult<()> {

@@ -1,10 +1,14 @@
 //! `gcf.GraphStreamEncoder`: writes a graph symbol by symbol.
+//!
+//! Invariant: lines reach the sink in the order of the encoder, also from several threads, and symbols count as
+//! delivered after the last of them.
 
 use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
 use crate::args::named;
 use crate::args::{self, Unused};
 use crate::errors::Result;
+use crate::lock::{Writer, Writing};
 use crate::make::{ensure_memory, make_str};
 use crate::session::{Session, now};
 use compactwire::gcf;
@@ -20,6 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Write all symbols first, then the edges. `close` ends the text, and so does leaving a `with`
 /// block without an exception. A call that raises writes nothing. If `write` itself raises, the
 /// text is incomplete: every later call raises, and the session counts nothing as delivered.
+/// Thread-safe.
 ///
 /// Parameters
 /// ----------
@@ -42,7 +47,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Raises
 /// ------
 /// GcfError
-///     `invalid_header_value`, `out_of_range`.
+///     `invalid_header_value`, `out_of_range`; `invalid_line` for a call by `write` itself.
 ///
 /// Source: GCF 3.6 sections 8 and 11.
 #[pyclass(frozen, module = "compactwire.gcf")]
@@ -50,6 +55,8 @@ pub(super) struct GraphStreamEncoder {
     write: Py<PyAny>,
     encoder: Mutex<StreamEncoder>,
     session: Option<Py<Session>>,
+    /// Held from the encoding of lines until they are written, and by `close` until they count as delivered.
+    writing: Writing,
     /// Whether `write` has raised.
     failed: AtomicBool,
     /// The total size in bytes of the file names in locations, which `close` writes.
@@ -104,7 +111,8 @@ impl GraphStreamEncoder {
         let encoder = Mutex::new(encoder?);
         write.call1((make_str(py, &out)?,))?;
         let (failed, locations) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { write: write.clone().unbind(), encoder, session, failed, locations })
+        let writing = Writing::default();
+        Ok(Self { write: write.clone().unbind(), encoder, session, writing, failed, locations })
     }
 
     /// Write a symbol.
@@ -129,6 +137,7 @@ impl GraphStreamEncoder {
             &*symbol.0;
         let file = location.as_deref().map_or(0, |location| location.file.len());
         let size = qualified_name.len() + kind.len() + provenance.len() + signature.len() + file;
+        let _writer = self.begin(py)?;
         self.locations.fetch_add(file, Ordering::AcqRel);
         self.append(py, size, |encoder, sent, out| encoder.symbol(&symbol.0, sent, out))
     }
@@ -151,6 +160,7 @@ impl GraphStreamEncoder {
         #[pyo3(from_py_with = named::edge)] edge: &Edge,
     ) -> Result<()> {
         let names = edge.0.source.len() + edge.0.target.len();
+        let _writer = self.begin(py)?;
         self.append(py, names, |encoder, sent, out| encoder.edge(&edge.0, sent.as_deref(), out))
     }
 
@@ -162,6 +172,7 @@ impl GraphStreamEncoder {
     ///     `invalid_line` if `write` raised before, or the session was reset: the text is
     ///     incomplete.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let _writer = self.begin(py)?;
         let mut is_last = false;
         let locations = self.locations.load(Ordering::Acquire);
         self.append(py, locations, |encoder, sent, out| {
@@ -200,7 +211,15 @@ impl GraphStreamEncoder {
         self.encoder.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until no other thread writes.
+    fn begin(&self, py: Python<'_>) -> Result<Writer<'_>> {
+        let message = "the stream is writing: its sink must not call it";
+        let begun = self.writing.begin(py)?;
+        Ok(begun.ok_or_else(|| gcf::Error::without_place(gcf::Code::InvalidLine, message))?)
+    }
+
     /// Applies `change` to the encoder and writes the resulting lines. The texts in them have `size` bytes.
+    /// The caller has the turn.
     fn append(
         &self,
         py: Python<'_>,
