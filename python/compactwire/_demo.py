@@ -385,8 +385,8 @@ def _conversation(look: _Look) -> tuple[list[str], bool]:
     """Return the lines of the second table, and whether a decoded request differs."""
     found = turns([message.response.result for message in MESSAGES])
     title = look.paint(_BOLD, "The same five as a conversation")
-    labels = f"{'as JSON':>8} {'session':>8} {'packed':>8}"
-    lines = [title + look.paint(_DIM, f", in bytes     {labels}")]
+    labels = f"{'as JSON':>8} {'session':>8} {'packed':>8} {'of JSON':>7}"
+    lines = [title + look.paint(_DIM, f", in bytes    {labels}")]
     for number, turn in enumerate(found, 1):
         plain, frames, packed = turn.sizes
         share = packed / plain
@@ -404,7 +404,7 @@ def _for_models(look: _Look, count: _Tokens) -> tuple[list[str], bool]:
     saved = measure(count.exact or cw.estimate_tokens)
     title = look.paint(_BOLD, "What a language model reads")
     unit = "tokens" if count.exact else "tokens, estimated"
-    lines = [title + look.paint(_DIM, f", {unit:<25} {'JSON':>4} {'GCF':>6}")]
+    lines = [title + look.paint(_DIM, f", {unit:<24} {'JSON':>4} {'GCF':>6} {'of JSON':>7}")]
     for example, before, after in saved:
         share = after / before
         bar = look.paint(_GREEN, look.bar(share))

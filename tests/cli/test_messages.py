@@ -424,6 +424,15 @@ def test_demo_names_each_column_above_the_end_of_its_figures(capsys):
     assert [columns.index(name) + len(name) for name in names] == [one.end() for one in figures]
 
 
+@pytest.mark.parametrize("title", ["What a language model reads", "The same five"])
+def test_demo_says_what_a_share_is_of(capsys, title):
+    lines = demo(capsys, len)[1].splitlines()
+    head = next(line for line in lines if line.startswith(title))
+    row = lines[lines.index(head) + 1]
+    assert head.endswith(" of JSON")
+    assert len(head) == row.index("%") + 1
+
+
 @pytest.mark.parametrize(
     ("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
