@@ -47,7 +47,8 @@ is not ASCII, CPython decodes the written bytes; for bytes this step is not need
 `marshal` creates or visits the same objects, with almost nothing to parse.""",
     "Claims": """\
 The peer computes hashes and signatures in C, too. We verify signatures on all cores, so wall time
-depends on their number; the targets are for the processor time of all threads together.""",
+depends on their number; the targets are for processor time, measured on one processor: two of them
+are often one core, on which the same work takes more of it.""",
 }
 NOT_MEASURED = "Not measured: run `python -m benches --cargo`."
 # The targets for the remaining size of each part of a conversation (from the overview of v2).
