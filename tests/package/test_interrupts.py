@@ -156,10 +156,12 @@ LONG: dict[Any, dict[str, list[Callable[[], Call]]]] = {
         "encode_tool_call_bytes": [lambda: partial(cw.encode_tool_call_bytes, "t", ROWS)],
     },
     gcf: {
+        "DeltaPayload": [lambda: DELTA.__reduce__],
         "KeyedDelta": [lambda: partial(SET.delta, NEXT), lambda: partial(SET.apply, CHANGED)],
         "KeyedProducer": [lambda: gcf.KeyedProducer(SET).full],
         "KeyedSet": [lambda: partial(gcf.KeyedSet, FLAT, key="id"), lambda: SET.encode],
         "KeyedSnapshots": [lambda: partial(gcf.KeyedSnapshots().respond, SET, None)],
+        "Payload": [lambda: PAYLOAD.__reduce__],
         "apply_delta": [lambda: partial(gcf.apply_delta, BASE, DELTA)],
         "count_tokens": [lambda: partial(gcf.count_tokens, TEXT)],
         "decode": [lambda: partial(gcf.decode, SYMBOLS)],
@@ -245,7 +247,7 @@ SHORT: dict[Any, set[str]] = {
     },
     # Values of one object, one row or symbol per call, and Python code.
     gcf: {
-        *("Components", "DeltaPayload", "Edge", "GraphStreamEncoder", "Location", "Payload"),
+        *("Components", "Edge", "GraphStreamEncoder", "Location"),
         *("SQLiteStore", "StreamEncoder", "Symbol", "Unchanged", "encode_unchanged"),
         "from_context_block",
     },

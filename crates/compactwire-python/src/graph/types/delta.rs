@@ -6,6 +6,7 @@ use super::symbol::{Symbol, hash_symbol, symbols_of};
 use super::{STATE_FACTOR, restored};
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
+use crate::interrupt::detached;
 use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str};
 use crate::record::{Names, Record, reduced};
 use compactwire::gcf::graph;
@@ -168,8 +169,11 @@ impl DeltaPayload {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        ensure_memory(GRAPH_FACTOR.saturating_mul(slf.get().0.size()))?;
-        let state = make_bytes(slf.py(), &slf.get().0.to_state())?;
+        let delta = &slf.get().0;
+        let size = delta.size();
+        ensure_memory(GRAPH_FACTOR.saturating_mul(size))?;
+        let state = detached(slf.py(), size, || delta.to_state())?;
+        let state = make_bytes(slf.py(), &state)?;
         reduced(slf.get_type().getattr(intern!(slf.py(), "_restore"))?, [state.into_any()])
     }
 

@@ -7,6 +7,7 @@ use super::symbol::{Symbol, hash_symbol};
 use super::{STATE_FACTOR, restored};
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
+use crate::interrupt::detached;
 use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str};
 use crate::record::{Names, Record, reduced};
 use compactwire::gcf::graph::{self, ResolvedPayload};
@@ -195,8 +196,11 @@ impl Payload {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        ensure_memory(GRAPH_FACTOR.saturating_mul(slf.get().core.size()))?;
-        let state = make_bytes(slf.py(), &slf.get().core.to_state())?;
+        let payload = &slf.get().core;
+        let size = payload.size();
+        ensure_memory(GRAPH_FACTOR.saturating_mul(size))?;
+        let state = detached(slf.py(), size, || payload.to_state())?;
+        let state = make_bytes(slf.py(), &state)?;
         reduced(slf.get_type().getattr(intern!(slf.py(), "_restore"))?, [state.into_any()])
     }
 
