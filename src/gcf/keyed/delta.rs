@@ -232,7 +232,7 @@ impl KeyedSet {
         }
         let mut changes = HashMap::new();
         let replaced = delta.changed.iter().map(|row| (&row[self.key], Some(row)));
-        for (identity, row) in replaced.chain(delta.removed.iter().map(|one| (one, None))) {
+        for (identity, row) in polled(replaced.chain(delta.removed.iter().map(|one| (one, None)))) {
             let Some(at) = self.find(identity) else {
                 let what = if row.is_some() { "changes" } else { "removes" };
                 let shown = excerpt(&identity.canonical_text());
