@@ -57,6 +57,13 @@ def test_a_sample_ends_where_its_bytes_are_reached() -> None:
     assert len(texts(analysis.sample(many, 500, max_bytes=31))) == 11
 
 
+@pytest.mark.parametrize("limit", [2**63, 10**5000], ids=["64 bits", "5000 digits"])
+def test_a_limit_beyond_what_can_exist_is_none(limit: int) -> None:
+    whole = analysis.sample(column(["a", "b"]), limit, max_bytes=limit)
+    assert sorted(texts(whole)) == ["a", "b"]
+    assert analysis.merge_samples([whole], limit, max_bytes=limit).equals(whole)
+
+
 @pytest.mark.parametrize("limits", [{"k": 1 << 62, "max_bytes": 100_000}, {"k": 4_000}])
 def test_the_cost_of_a_sample_is_linear(
     limits: dict[str, int], monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -109,7 +110,7 @@ def sample(
     >>> sample(texts, 3)["text"].to_pylist()
     ['text 18', 'text 19', 'text 28']
     """
-    _check(k=k, max_bytes=max_bytes)
+    k, max_bytes = _checked(k, max_bytes)
     check_type("hold_out", hold_out, bool)
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an int, not {type(seed).__name__}")
@@ -152,7 +153,7 @@ def merge_samples(
     >>> merge_samples([], 10).num_rows
     0
     """
-    _check(k=k, max_bytes=max_bytes)
+    k, max_bytes = _checked(k, max_bytes)
     if hasattr(tables, "__arrow_c_stream__"):
         raise TypeError("tables must be a list of tables, not one table")
     found = Least(k, max_bytes)
@@ -215,10 +216,13 @@ def _is_held_out(text: str | None) -> bool:
     return text is not None and sha256(b"held-out" + text.encode()).digest()[0] < _HELD_OUT_BELOW
 
 
-def _check(**numbers: int | None) -> None:
-    for name, number in numbers.items():
-        if number is not None or name != "max_bytes":
-            check_positive(name, number)
+def _checked(k: int, max_bytes: int | None) -> tuple[int, int | None]:
+    """Check the limits of a sample, and cut them to what can exist, for the metadata."""
+    check_positive("k", k)
+    if max_bytes is not None:
+        check_positive("max_bytes", max_bytes)
+        max_bytes = min(max_bytes, sys.maxsize)
+    return min(k, sys.maxsize), max_bytes
 
 
 class Least:
