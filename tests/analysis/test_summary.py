@@ -137,6 +137,9 @@ def test_a_table_or_value_that_is_no_summary_is_an_error() -> None:
         analysis.report(analysis.measure([]))
     with pytest.raises(TypeError, match=r"that summarize\(\) returned, not int"):
         analysis.merge(no_tables)
+    columns: Any = pa.chunked_array([["a"]])
+    with pytest.raises(TypeError, match=r"that measure\(\) returned, not ChunkedArray"):
+        analysis.summarize(columns)
     with pytest.raises(TypeError, match="tables must be a list of tables"):
         analysis.merge(analysis.merge([]))
 

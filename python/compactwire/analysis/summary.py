@@ -167,11 +167,15 @@ def report(summary: pa.Table, /, *, price: float | None = None) -> pd.DataFrame:
 
 def _table(table: Any, schema: pa.Schema, argument: str, maker: str) -> pa.Table:
     """Return the columns of a table with these types, which an engine may have changed."""
+    given = type(table).__name__
+    message = f"{argument} must be a table of Arrow that {maker}() returned, not {given}"
     if not hasattr(table, "__arrow_c_stream__"):
-        found = type(table).__name__
-        raise TypeError(f"{argument} must be a table of Arrow that {maker}() returned, not {found}")
+        raise TypeError(message)
     pa = need("pyarrow", "pyarrow")
-    found = pa.table(table)
+    try:
+        found = pa.table(table)
+    except pa.ArrowInvalid as error:  # A column.
+        raise TypeError(f"{message}: {error}") from None
     for name in schema.names:
         if name not in found.column_names:
             message = f"the table has no column {name!r}: pass the result of {maker}()"
