@@ -204,7 +204,9 @@ class SQLiteStore:
             The symbol with its hash.
         """
         check_texts(qualified_name=qualified_name, kind=kind, signature=signature)
-        node = Node(f"{kind} {qualified_name}", qualified_name, kind, signature)
+        # The first space is the end of the kind: without that, two symbols could have one hash.
+        escaped = kind.replace("%", "%25").replace(" ", "%20")
+        node = Node(f"{escaped} {qualified_name}", qualified_name, kind, signature)
         self._run("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?)", *node)
         return node
 

@@ -385,6 +385,18 @@ def test_a_store_in_a_file_is_closed_once_and_named_in_errors(tmp_path: Path) ->
         assert str(caught.value).startswith(f"{damaged}: ")
 
 
+def test_a_store_keeps_symbols_whose_kinds_have_spaces() -> None:
+    names = [("b c", "a"), ("c", "a b"), ("c", "a%20b"), ("20b c", "a%"), (" c", "a b")]
+    with gcf.SQLiteStore() as store:
+        nodes = [store.add_node(name, kind) for name, kind in names]
+        assert sorted(store.nodes()) == sorted(nodes)
+        for node in nodes:
+            store.add_edge(node, nodes[0], node.kind)
+        assert [[edge.edge_type for edge in store.edges_from(node)] for node in nodes] == [
+            [node.kind] for node in nodes
+        ]
+
+
 def test_a_cell_of_a_store_that_is_no_text_is_an_error_of_the_database(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     with gcf.SQLiteStore(path) as store:
