@@ -176,14 +176,12 @@ class SQLiteStore:
 
     def __init__(self, path: str | PathLike[str] = ":memory:") -> None:
         # Imported here because few programs need it.
-        import sqlite3
-
-        from ._databases import STEP_S, NamedErrors
+        from ._databases import NamedErrors, connect
 
         self._named_errors = NamedErrors(path)
         self._closed = False
         with self._named_errors:
-            self._database = sqlite3.connect(path, timeout=STEP_S)
+            self._database = connect(path)
         try:
             self._patiently(lambda: self._database.executescript(_TABLES))
         except BaseException:

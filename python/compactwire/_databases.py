@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ._texts import check_path, one_line
 from .errors import OptionError
@@ -20,6 +20,19 @@ STEP_S = 0.2
 
 # A rest between two attempts, because SQLite does not wait at all where it sees a deadlock.
 _REST_S = 0.01
+
+
+def connect(path: _Path, **options: Any) -> sqlite3.Connection:
+    """Open the file of exactly this name.
+
+    SQLite may be built to take a name that begins with `file:` as a URI, which can say that nothing
+    is written.
+    """
+    name = os.fsdecode(path)
+    if name.startswith("file:"):
+        name = f"./{name}"
+    database: sqlite3.Connection = sqlite3.connect(name, STEP_S, **options)
+    return database
 
 
 def retried(attempt: Callable[[], _Result], wait_s: float) -> _Result:

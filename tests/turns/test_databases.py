@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import compactwire as cw
+from compactwire import gcf
 from compactwire.turns import SavedSession, Sender, SQLiteSessionStore, Turn
 from tests.strategies.turns import HELLO, MORE, Server
 
@@ -136,3 +138,15 @@ def test_a_database_is_waited_for_as_long_as_it_is_locked(
         with locked(path), pytest.raises(sqlite3.OperationalError, match=message):
             store.forget("one")
         assert store.load("one") == saved
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a name cannot have a colon there")
+@pytest.mark.parametrize("store", [SQLiteSessionStore, gcf.SQLiteStore])
+def test_a_name_that_looks_like_a_uri_is_the_name_of_the_file(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "file:store.db?mode=memory"
+    with store(name):
+        pass
+    assert (tmp_path / name).stat().st_size > 0

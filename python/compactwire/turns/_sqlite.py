@@ -86,9 +86,7 @@ class SQLiteSessionStore(SessionStore):
         wait_s: float = 60.0,
         lease_s: float = 30.0,
     ) -> None:
-        import sqlite3
-
-        from .._databases import STEP_S, NamedErrors
+        from .._databases import NamedErrors, connect
 
         super().__init__(max_size=max_size, checked=checked, wait_s=wait_s)
         self._max_sessions, self._idle_s = limits(max_sessions, idle_s)
@@ -102,9 +100,7 @@ class SQLiteSessionStore(SessionStore):
         self._process = os.getpid()
         # Autocommit: each statement is a transaction of its own.
         with self._named_errors:
-            self._database = sqlite3.connect(
-                path, timeout=STEP_S, isolation_level=None, check_same_thread=False
-            )
+            self._database = connect(path, isolation_level=None, check_same_thread=False)
         try:
             self._create()
             self._share_locks(path)
