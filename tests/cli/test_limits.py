@@ -190,7 +190,8 @@ def test_only_the_limited_readers_open_files() -> None:
             "_shell.py": ["open(", "open("],
             # For writing only.
             "_output.py": ["open(", "open("],
-            "claims.py": ["open(", "fdopen("],
+            # A folder that is locked, and a secret.
+            "claims.py": ["open(", "open(", "fdopen("],
             # In the lines of Python that it prints.
             "_forms.py": [".read()", "read_bytes("],
         }

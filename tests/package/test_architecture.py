@@ -53,7 +53,7 @@ RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
         "rows": {"generic", "keyed", "syntax"} | GCF_LOWEST,
         "graph": {"syntax", "error"},
     },
-    # `text` uses `json` only for `XF` lines, which set JSON values of the document.
+    # `text` uses `json` for `XF` lines, which set JSON values, and to write while it reads.
     "cad": {
         "error": set(),
         "model": {"error"},
@@ -248,7 +248,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli.mcp": {"_tools", "cli._shell", "mcp"}
     | {f"mcp.{name}" for name in ("_ledger", "_names", "_project", "_relay", "_roots", "_serve")}
     | {f"mcp.{name}" for name in ("_http", "_http_client", "_http_headers", "_stdio")},
-    "cli.messages": {"", "_demo", "cli._shell", "cli._training"},
+    "cli.messages": {"", "_demo", "_files", "cli._shell", "cli._training"},
     "cli.shrink": {"", "_expanded", "_lines", "cli._rows", "cli._shell"},
     "cli.verify": {"", "cli._shell"},
     "__main__": {"cli"},

@@ -51,7 +51,8 @@ pub fn write_v0_2_from<'a, S: Source<'a>>(source: S, lossy: bool) -> Option<Stri
 mod tests {
     use super::*;
     use crate::cad::json::json_text::parse;
-    use crate::cad::{read_json, write_v0_1, write_v0_2};
+    use crate::cad::json::read_json;
+    use crate::cad::text::{write_v0_1, write_v0_2};
 
     const STRICT: Options = Options { names: true, lossy: false };
 
