@@ -4,7 +4,8 @@
 //! That is sound because this thread stays attached to the interpreter during the whole walk and no
 //! Python code runs, so that nothing is changed or freed. The walk stops at the first
 //! object that only [`super::owned`] or [`super::read`] can read: one that needs `default=`, an `OrderedDict`
-//! whose order is not that of its dict, and anything that is an error. Without the interpreter's global lock it is never used.
+//! whose order is not that of its dict, and anything that is an error. Without the interpreter's global lock it
+//! is never used.
 
 use super::kind::ordered_dict;
 use crate::abi::{self, Elements, Units};
