@@ -1,12 +1,13 @@
 """Prints what the code of the extension module consists of, part by part.
 
-    export CARGO_PROFILE_RELEASE_STRIP=none RUSTFLAGS=-Csymbol-mangling-version=v0
+    export CARGO_PROFILE_RELEASE_STRIP=none
+    export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS=-Csymbol-mangling-version=v0
     cargo build --release --package compactwire-python
     python .ci/shares.py target/release/libcompactwire_python.so
 
 A function belongs to the first part that its name mentions, so that one of a library that was
 compiled for our types counts as ours, and where the compiler has put it into its caller, to the
-caller. Needs `nm` of the GNU binutils.
+caller. Needs `nm` of the GNU binutils. RUSTFLAGS would replace the flags of .cargo/config.toml.
 """
 
 from __future__ import annotations

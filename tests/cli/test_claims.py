@@ -152,8 +152,8 @@ def test_two_signers_at_once_keep_the_signatures_of_each_other(tmp_path: Path) -
         made.write_receipts([claims.sign_receipt(each, OTHER_KEY, "you") for each in made.receipts])
     finally:
         os.close(folder)
-    _, told = signer.communicate()
-    assert signer.returncode == 0, told
+    _, stderr = signer.communicate()
+    assert signer.returncode == 0, stderr
     for path in (tmp_path / "out" / "receipts").iterdir():
         signatures = json.loads(path.read_bytes())["attestations"]
         assert [each["validator_id"] for each in signatures] == ["me", "you"]

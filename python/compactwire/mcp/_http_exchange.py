@@ -60,5 +60,5 @@ class Exchange:
 
     @property
     def is_subscription(self) -> bool:
-        """Whether it lasts until the host or the server ends: nobody waits for its answer."""
+        """Whether it lasts until the host or the server ends, so that no answer is due."""
         return self.method == SUBSCRIPTION

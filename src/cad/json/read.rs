@@ -123,7 +123,7 @@ pub(crate) fn read_sections<'a, S: Source<'a>>(
 
 /// The indexes of nodes by id.
 pub(crate) enum Index {
-    /// Each id is the index and this number, up to a number of nodes: nearly all documents.
+    /// The first id and the number of nodes; each other id is one more than the one before, as in most documents.
     Consecutive(u64, usize),
     /// By ascending id.
     Listed(Vec<(u64, usize)>),
