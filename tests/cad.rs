@@ -7,6 +7,7 @@ mod common;
 
 use common::{bytes, cases, string};
 use compactwire::cad::{self, Dialect, Document, Loss, Losses, Options};
+use compactwire::value::Builder;
 use serde_json::Value;
 
 fn document(case: &Value) -> Document<'static> {
@@ -25,7 +26,15 @@ fn dialect(case: &Value) -> Dialect {
 fn texts_of_the_vectors_are_read_or_refused_with_their_place() {
     for name in ["0.1-valid", "0.1-invalid", "0.2-valid", "0.2-invalid"] {
         for case in cases(&format!("cad/read-{name}.json")) {
-            let found = cad::read_text(string(&case, "compact"), dialect(&case));
+            let text = string(&case, "compact");
+            let found = cad::read_text(text, dialect(&case));
+            let mut emitted = Builder::default();
+            let Ok(complete) = cad::emit_text(text.as_bytes(), dialect(&case), &mut emitted);
+            if complete {
+                let mut whole = Builder::default();
+                let Ok(()) = cad::emit_document(found.as_ref().unwrap(), &mut whole);
+                assert_eq!(emitted.finish(), whole.finish());
+            }
             match &case["error"] {
                 Value::Null => {
                     let (found, expected) = (found.unwrap(), document(&case));

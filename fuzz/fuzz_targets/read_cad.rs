@@ -4,6 +4,7 @@
 #![no_main]
 
 use compactwire::cad::{self, Dialect, Document, Losses, MAX_LINE, ParseError, Stream};
+use compactwire::value::Builder;
 use libfuzzer_sys::fuzz_target;
 
 #[path = "support/bounded.rs"]
@@ -24,6 +25,17 @@ fn stream(data: &[u8], dialect: Dialect) -> Result<(Vec<u64>, cad::Sections), Pa
     }
     while stream.extra()?.is_some() {}
     Ok((ids, stream.finish()?.0))
+}
+
+/// Asserts that a document that is emitted while the text is read is the one that is read whole.
+fn assert_emitted(data: &[u8], dialect: Dialect, document: Option<&Document<'_>>) {
+    let mut emitted = Builder::default();
+    let Ok(complete) = cad::emit_text(data, dialect, &mut emitted);
+    if complete {
+        let mut whole = Builder::default();
+        let Ok(()) = cad::emit_document(document.unwrap(), &mut whole);
+        assert_eq!(emitted.finish(), whole.finish());
+    }
 }
 
 fn assert_round_trips(document: &Document<'_>) {
@@ -59,6 +71,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
         let streamed = stream(data, dialect);
         match cad::read_bytes(data, dialect) {
             Err(error) => {
+                assert_emitted(data, dialect, None);
                 assert_eq!(errors.first(), Some(&error));
                 // A stream does not resolve pointers.
                 if !error.message.starts_with("pointer ") {
@@ -66,6 +79,7 @@ fuzz_target!(|data: &[u8]| bounded::run(data.len(), || {
                 }
             }
             Ok(document) => {
+                assert_emitted(data, dialect, Some(&document));
                 assert!(errors.is_empty());
                 let (ids, sections) = streamed.unwrap();
                 assert_eq!(ids, document.nodes.iter().map(|node| node.id).collect::<Vec<_>>());

@@ -65,6 +65,7 @@ pub use model::{
     Sections, Segment, V2, V3,
 };
 pub use text::{
-    Dialect, Loss, Losses, MAX_LINE, Options, Stream, check, losses, losses_for_vcad, read_bytes,
-    read_text, write_for_vcad, write_v0_1, write_v0_1_from, write_v0_2, write_v0_2_from,
+    Dialect, Loss, Losses, MAX_LINE, Options, Stream, check, emit_text, losses, losses_for_vcad,
+    read_bytes, read_text, write_for_vcad, write_v0_1, write_v0_1_from, write_v0_2,
+    write_v0_2_from,
 };

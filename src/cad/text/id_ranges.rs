@@ -62,6 +62,12 @@ impl IdRanges {
         range.start.checked_add(offset).filter(|id| *id <= range.end)
     }
 
+    /// Returns the id of a node that has one.
+    #[inline]
+    pub(crate) fn id(&self, node: usize) -> u64 {
+        self.get(node).unwrap_or(node as u64)
+    }
+
     /// Returns the place of `IDS` and an error message, unless it lists this number of nodes.
     pub(crate) fn mismatch(&self, nodes: usize) -> Option<((usize, usize), String)> {
         let (listed, nodes) = (self.total, nodes as u128);

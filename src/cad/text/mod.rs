@@ -4,9 +4,8 @@
 //! `read_scene` read the lines listed in `directive_table`, `arguments` parses single arguments,
 //! and `id_ranges` holds the ids of an `IDS` line. `stream` reads text of any size node by node.
 //! `check` finds all errors of a text, and `suggest_opcode` names the opcode that was probably
-//! meant. `write` and `write_sections` write text,
-//! `one_pass` while the document is read, and `losses` lists what dialect 0.1 cannot
-//! represent. `vcad` writes text for the public program, without the syntax that it cannot read.
+//! meant. `write` and `write_sections` write text, and `losses` lists what dialect 0.1 cannot
+//! represent. `one_pass` reads and writes text without a document in between. `vcad` writes text for the public program, without the syntax that it cannot read.
 
 pub(crate) mod arguments;
 pub(crate) mod check;
@@ -26,7 +25,7 @@ pub(crate) mod write_sections;
 
 pub use check::check;
 pub use losses::losses;
-pub use one_pass::{write_v0_1_from, write_v0_2_from};
+pub use one_pass::{emit_text, write_v0_1_from, write_v0_2_from};
 pub use read::{Dialect, read_bytes, read_text};
 pub use stream::{MAX_LINE, Stream};
 pub use vcad::{Loss, Losses, losses_for_vcad, write_for_vcad};

@@ -54,29 +54,44 @@ pub(crate) fn read_lines(
     bytes: &[u8],
     dialect: Dialect,
 ) -> Result<(Vec<Node<'_>>, Reader), ParseError> {
+    let mut nodes = Vec::new();
+    // An estimate: one node per 24 bytes. If the text has more nodes, or there is not enough memory for
+    // the estimate, the list grows as needed.
+    let _ = nodes.try_reserve(bytes.len() / 24);
+    let reader = each_node(bytes, dialect, |_, node| {
+        memory::push(&mut nodes, node);
+        Ok::<_, ParseError>(())
+    })?;
+    Ok((nodes, reader))
+}
+
+/// Reads all lines of a text, and passes each node to `take` with the reader after its last line.
+pub(crate) fn each_node<'a, E: From<ParseError>>(
+    bytes: &'a [u8],
+    dialect: Dialect,
+    mut take: impl FnMut(&Reader, Node<'a>) -> Result<(), E>,
+) -> Result<Reader, E> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     let (text, is_invalid) = match crate::text::from_utf8(bytes) {
         Ok(text) => (text, false),
         Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or(""), true),
     };
     let mut reader = Reader::new(dialect, memchr::memchr(b'$', bytes).is_some());
-    let mut nodes = Vec::new();
-    // An estimate: one node per 24 bytes. If the text has more nodes, or there is not enough memory for
-    // the estimate, the list grows as needed.
-    let _ = nodes.try_reserve(text.len() / 24);
     let mut start = 0;
     for end in polled(memchr::memchr_iter(b'\n', text.as_bytes())) {
         if let Some(node) = reader.line(&text[start..end])? {
-            memory::push(&mut nodes, node);
+            take(&reader, node)?;
         }
         start = end + 1;
     }
     let last = &text[start..];
     if is_invalid {
-        return Err(reader.not_utf8(last));
+        return Err(reader.not_utf8(last).into());
     }
-    nodes.extend(reader.line(last)?);
-    Ok((nodes, reader))
+    if let Some(node) = reader.line(last)? {
+        take(&reader, node)?;
+    }
+    Ok(reader)
 }
 
 pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();

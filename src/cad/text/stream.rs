@@ -96,7 +96,7 @@ impl Stream {
 
     /// Returns the id of a node by its index.
     pub fn id(&self, node: usize) -> u64 {
-        self.reader.ids.get(node).unwrap_or(node as u64)
+        self.reader.ids.id(node)
     }
 
     /// Returns the next value outside the model, after all nodes. The caller sets it at its
@@ -119,6 +119,6 @@ impl Stream {
         reader.check_end()?;
         let ids = std::mem::take(&mut reader.ids);
         let sections = reader.finish_sections(true)?;
-        Ok((sections, move |node| ids.get(node).unwrap_or(node as u64)))
+        Ok((sections, move |node| ids.id(node)))
     }
 }

@@ -145,6 +145,20 @@ fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAn
     Ok(builder.finish())
 }
 
+/// The dict of a text whose document has the same order; `None` if `read_bytes` must read it, or find the error.
+fn dict_in_order<'py>(
+    py: Python<'py>,
+    text: &[u8],
+    dialect: Dialect,
+) -> Result<Option<Bound<'py, PyAny>>> {
+    let lines = scan::count(text, |byte| byte == b'\n') + 1;
+    let mut builder = Objects::with_names(py, text.len().saturating_mul(4), vocabulary(py));
+    let pause = CollectorPause::new(py, lines.saturating_mul(2));
+    let built = attached(|| core::emit_text(text, dialect, &mut builder));
+    drop(pause);
+    Ok(built??.then(|| builder.finish()))
+}
+
 /// Decode compact text.
 ///
 /// Parameters
@@ -177,6 +191,9 @@ fn from_compact<'py>(
     let data = Input::new(src, "src")?;
     let bytes = data.bytes_or_utf8()?;
     ensure_memory(document_memory(&bytes))?;
+    if let Some(built) = dict_in_order(py, &bytes, dialect)? {
+        return Ok(built);
+    }
     let document = detached(py, bytes.len(), || core::read_bytes(&bytes, dialect))??;
     dict(py, &document)
 }
