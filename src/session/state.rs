@@ -15,6 +15,8 @@ use super::stats::Stats;
 use super::{Limits, Session};
 use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
+use rmp_serde::decode::Error;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -67,8 +69,14 @@ impl Session {
     /// # Errors
     /// [`StateError`]: the bytes are invalid or of another version, or two fields contradict each other.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
-        let State { version, max_size, stats, sent, received } = rmp_serde::from_slice(bytes)
-            .map_err(|_| StateError("expected the output of to_bytes of this version".into()))?;
+        let unknown = || StateError("expected the output of to_bytes of this version".into());
+        let mut reader = rmp_serde::Deserializer::from_read_ref(bytes);
+        let State { version, max_size, stats, sent, received } =
+            State::deserialize(&mut reader).map_err(|_| unknown())?;
+        // A further value has no marker only if no byte is left.
+        if !matches!(IgnoredAny::deserialize(&mut reader), Err(Error::InvalidMarkerRead(_))) {
+            return Err(unknown());
+        }
         if version != VERSION {
             return Err(StateError(format!("expected version {VERSION}, found {version}")));
         }
@@ -255,6 +263,15 @@ mod tests {
     fn a_saved_session_is_restored_whole() {
         let bytes = session().to_bytes().unwrap();
         assert_eq!(Session::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+    }
+
+    #[test]
+    fn a_state_with_bytes_after_it_is_refused() {
+        let bytes = session().to_bytes().unwrap();
+        for rest in [&b"\0"[..], b"\xc1", b"\xdd", &bytes] {
+            let refused = Session::from_bytes(&[&bytes, rest].concat()).unwrap_err();
+            assert_eq!(refused.to_string(), "expected the output of to_bytes of this version");
+        }
     }
 
     #[test]
