@@ -16,6 +16,7 @@ import json
 import operator
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -507,6 +508,39 @@ def test_an_interrupted_session_is_unchanged() -> None:
     assert pickle.dumps(ours) == state
     request = theirs.decode_request(ours.encode_request(context=TEXT, pack=True))
     assert request.context == TEXT
+
+
+def press_shortly_after_a_check(call: Call) -> None:
+    """Calls while a signal is pending, within the interval after the checks of another call."""
+    raise_signal = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+    calls: list[Call] = [partial(time.sleep, INTERVAL_SECONDS), partial(gcf.loads, GCF)]
+    calls += [raise_signal, call]
+    with pytest.raises(KeyboardInterrupt):
+        collections.deque(map(operator.call, calls), maxlen=0)
+
+
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+def test_ctrl_c_during_a_short_request_leaves_the_session_unchanged(pack: Any) -> None:
+    ours, theirs = cw.Session(), cw.Session()
+    ours.encode_request(system="Be brief.")
+    theirs.encode_request(system="Be brief.")
+    states = ours.to_bytes(), theirs.to_bytes()
+    context = random.Random(0).randbytes(50_000).hex()  # long, also as a packed request
+    press_shortly_after_a_check(partial(ours.encode_request, context=context, pack=pack))
+    frames = cw.Session().encode_request(context=context, pack=pack)
+    press_shortly_after_a_check(partial(theirs.decode_request, frames))
+    assert (ours.to_bytes(), theirs.to_bytes()) == states
+
+
+def test_ctrl_c_during_a_short_call_leaves_a_stream_and_a_producer_unchanged() -> None:
+    stream = cw.DeltaStream("Hi")
+    press_shortly_after_a_check(partial(stream.push, "Hi" * 20_000))
+    press_shortly_after_a_check(partial(stream.apply, "D|F|" + "Hi" * 20_000))
+    assert stream.content == "Hi"
+    base, rows = gcf.KeyedSet([], key="id", fields=["id"]), [{"id": n} for n in range(4000)]
+    producer, new = gcf.KeyedProducer(base), gcf.KeyedSet(rows, key="id")
+    press_shortly_after_a_check(partial(producer.push, new))
+    assert producer.last == base
 
 
 def test_the_collector_is_on_while_a_handler_runs() -> None:

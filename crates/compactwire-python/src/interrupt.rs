@@ -13,7 +13,7 @@
 
 use crate::make::memory_error;
 use crate::value::collector::with_collector;
-use compactwire::interrupt::{Stopped, run};
+use compactwire::interrupt::{Stopped, poll, run};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::intern;
@@ -70,6 +70,13 @@ pub(crate) fn undone<T>(py: Python<'_>, mut work: impl FnMut() -> T) -> PyResult
 /// Runs `work` to its end, unless there is not enough memory.
 pub(crate) fn to_end<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     run(|| false, work).map_err(raised)
+}
+
+/// Polls even if the last check was a moment ago: the last poll of a call that then changes an object. Otherwise
+/// Python would raise for Ctrl-C when the call has returned, and its result would be lost.
+pub(crate) fn poll_now() {
+    CHECKED.set(None);
+    poll();
 }
 
 fn handle_signals() -> bool {

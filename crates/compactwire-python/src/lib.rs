@@ -44,7 +44,7 @@ mod wire;
 
 use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
-use interrupt::{DETACH_FROM, detached, to_end, undone};
+use interrupt::{DETACH_FROM, detached, poll_now, to_end, undone};
 use lock::Lock;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -136,12 +136,14 @@ fn locked<L, T>(py: Python<'_>, lock: &Lock<L>, work: impl FnOnce(&mut L) -> T) 
 }
 
 /// The result of a call, made under a lock before the call changes what the lock protects: if there is no memory
-/// for the result, nothing has changed.
+/// for the result, or if Ctrl-C was pressed until now, nothing has changed.
 fn built<T>(make: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, T>>) -> Result<Py<T>> {
     Python::attach(|py| {
         // A collection could run Python code that waits for the lock.
         let _pause = CollectorPause::new(py, usize::MAX);
-        Ok(make(py)?.unbind())
+        let made = make(py)?.unbind();
+        poll_now();
+        Ok(made)
     })
 }
 
