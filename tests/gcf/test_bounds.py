@@ -112,6 +112,16 @@ def test_iter_rows_shares_constants_and_limits_each_row() -> None:
         iter_rows(long_constant(count), max_expansion=1000)
 
 
+def test_iter_rows_subtracts_no_text_of_a_row() -> None:
+    rows = [{"table": [{"name": 7}] * 100}]
+    text = gcf.dumps(rows)
+    assert gcf.loads(text, max_expansion=0) == rows
+    names = len("table") + 100 * len("name")
+    assert list(gcf.iter_rows(io.StringIO(text), max_expansion=names)) == rows
+    with pytest.raises(gcf.GcfError, match="limit_exceeded"):
+        iter_rows(text, max_expansion=names - 1)
+
+
 @linux
 def test_iter_rows_reads_large_expansions_row_by_row() -> None:
     case = Case("constants", iter_rows, constants, 1, 3000)

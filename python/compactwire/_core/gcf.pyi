@@ -351,7 +351,7 @@ def iter_rows(
         The maximum size in bytes of a row with all its nested content, and of any other line.
     max_expansion : int
         The maximum size in bytes of content that is in one row but not in its text, counted as in
-        `loads`. Constants are shared by all rows.
+        `loads`, but without an allowance for the text. Constants are shared by all rows.
 
     Returns
     -------
