@@ -141,6 +141,29 @@ def test_functions_of_values_take_tables() -> None:
     assert call.arguments == {"rows": table.select(["id", "name"]).to_pylist()}
 
 
+@pytest.mark.parametrize("types", ["json", "common"])
+@pytest.mark.parametrize("made", [pa.table({"n": [1]}), pa.array([1]), pa.chunked_array([[1]])])
+def test_default_may_return_a_table(made: Any, types: Any) -> None:
+    """It is written in place of the object, and not passed to `default=` again."""
+    asked: list[object] = []
+
+    def default(value: object) -> Any:
+        asked.append(value)
+        return made
+
+    other = object()
+    value, expected = {"a": [other], "b": 1}, {"a": [made.to_pylist()], "b": 1}
+    for dumps in (gcf.dumps, gcf.dumps_bytes):
+        assert gcf.loads(dumps(value, default=default, types=types)) == expected
+    call = cw.encode_tool_call("show", value, default=default, types=types)
+    assert cw.decode_tool_call(call).arguments == expected
+    shrunk = cw.shrink(value, default=default, types=types)
+    assert cw.expand(shrunk.text) == expected
+    frames = cw.Session().encode_request(args=value, default=default, types=types)
+    assert cw.Session().decode_request(frames).args == expected
+    assert asked == [other] * 5
+
+
 def test_an_index_of_pandas_is_a_column_unless_it_is_a_range() -> None:
     pandas = needed("pandas")
     frame = pandas.DataFrame({"x": [1, 2, 3, 4]})

@@ -16,7 +16,7 @@ use pyo3::types::PyType;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-/// How many times in a row `default=` is called, as long as its results are not JSON types.
+/// How many times in a row `default=` is called, as long as its results are neither of JSON types nor columns.
 const MAX_DEFAULTS: usize = 128;
 
 /// The functions `common` and `common_or` of `compactwire._types`.
@@ -140,6 +140,9 @@ impl<'py> Conversions<'py> {
             if !matches!(kind(&result), Kind::Other) {
                 return Ok(Converted::To(result));
             }
+            if self.may_be_column(&result)? {
+                return Ok(Converted::Column(result));
+            }
             object = result;
         }
         Ok(Converted::Endless)
@@ -153,7 +156,10 @@ fn changed() -> PyErr {
 
 /// The result of converting an object with `default=`.
 pub(super) enum Converted<'py> {
+    /// An object of a JSON type.
     To(Bound<'py, PyAny>),
+    /// An object with the methods of a table or a column.
+    Column(Bound<'py, PyAny>),
     /// `default=` returned `NotImplemented` for this object, or for the one that it returned for it.
     Refused(Bound<'py, PyAny>),
     /// It keeps returning objects that are not JSON types.

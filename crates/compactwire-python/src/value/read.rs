@@ -125,35 +125,46 @@ impl<'py, T: Target> Emitter<'_, 'py, T> {
 
     #[cold]
     fn converted(&mut self, object: &Bound<'py, PyAny>) -> Result<()> {
-        let may_be_column =
-            self.default.map_or(Ok(true), |default| default.may_be_column(object))?;
-        if may_be_column && let Some(message) = unchecked(|| lost_index(object))? {
-            return Err(self.target.invalid(Invalid::Cell(Code::UnsupportedType, message)));
-        }
-        // A producer of columns may be written in Python.
-        let column = if may_be_column { unchecked(|| if_column(object)) } else { Ok(None) };
-        match column {
-            Ok(Some(column)) => {
-                let table = Table::within(&column, &mut self.allowance)?;
-                return table.emit(&mut Cells(&mut *self.target));
-            }
-            Ok(None) => {}
-            Err(Unreadable::Values { code, steps, message, cause }) => {
-                let error = self.target.invalid(Invalid::Column(code, &steps, message));
-                return Err(caused(error, cause));
-            }
-            Err(Unreadable::Other(error)) => return Err(error),
+        if self.column(object)? {
+            return Ok(());
         }
         let mut refused = object.clone();
         if let Some(default) = self.default {
             match default.next(object)? {
                 Converted::To(object) => return self.emit(&object),
-                Converted::Endless => return Err(self.target.invalid(Invalid::Default)),
+                Converted::Column(object) if self.column(&object)? => return Ok(()),
+                Converted::Column(_) | Converted::Endless => {
+                    return Err(self.target.invalid(Invalid::Default));
+                }
                 Converted::Refused(object) => refused = object,
             }
         }
         let options = unchecked(|| options_for(&refused, self.default))?;
         Err(self.target.invalid(Invalid::Class(&refused, &options)))
+    }
+
+    /// Emits an object if it is a table or a column; returns whether it is one.
+    fn column(&mut self, object: &Bound<'py, PyAny>) -> Result<bool> {
+        if !self.default.map_or(Ok(true), |default| default.may_be_column(object))? {
+            return Ok(false);
+        }
+        if let Some(message) = unchecked(|| lost_index(object))? {
+            return Err(self.target.invalid(Invalid::Cell(Code::UnsupportedType, message)));
+        }
+        // A producer of columns may be written in Python.
+        match unchecked(|| if_column(object)) {
+            Ok(Some(column)) => {
+                let table = Table::within(&column, &mut self.allowance)?;
+                table.emit(&mut Cells(&mut *self.target))?;
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(Unreadable::Values { code, steps, message, cause }) => {
+                let error = self.target.invalid(Invalid::Column(code, &steps, message));
+                Err(caused(error, cause))
+            }
+            Err(Unreadable::Other(error)) => Err(error),
+        }
     }
 }
 
