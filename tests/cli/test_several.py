@@ -61,6 +61,31 @@ def test_a_command_goes_on_after_a_file_that_fails(
     assert len(list(folder.iterdir())) == 2
 
 
+def test_a_command_goes_on_where_the_outputs_exist(tmp_path: Path, capsys: Captured) -> None:
+    paths, folder = write_inputs(tmp_path, "a.json", b"[1,2]"), str(tmp_path / "out")
+    assert main(["gcf", "encode", *paths, "-o", folder]) == 1
+    first = capsys.readouterr().err
+    Path(paths[0]).write_bytes(b"[1,3]")
+    assert main(["gcf", "encode", *paths, "-o", folder]) == 1
+    assert capsys.readouterr().err == first
+    assert (tmp_path / "out" / "first.gcf").read_text(encoding="utf-8").endswith("1,3\n")
+
+
+@pytest.mark.parametrize("name", [".", "..", "/"])
+def test_a_path_that_is_a_folder_spoils_no_other_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_bytes(b"1")
+    assert main(["gcf", "encode", "a.json", name, "-o", "out"]) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert errors == [
+        f"compactwire: error: {name}: a folder, expected a file",
+        f"compactwire: 1 of 2 inputs failed: {name}",
+    ]
+    assert [path.name for path in Path("out").iterdir()] == ["a.gcf"]
+
+
 @pytest.mark.parametrize("command", ["cad check", "cad stats", "stats"])
 def test_a_command_without_outputs_names_the_files_that_failed(
     command: str, tmp_path: Path, capsys: Captured

@@ -10,7 +10,8 @@ import json
 import os
 import re
 import sys
-from pathlib import Path
+from collections import Counter
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TextIO, cast
 
 from .._files import write_file
@@ -286,15 +287,12 @@ def each_file(
 
     def run_each(args: argparse.Namespace) -> int:
         in_folder = args.output != "-" and len(args.files) > 1
-        if in_folder:
-            _make_folder(args.output)
-        elif len(args.files) > 1 and not joinable:
+        outputs = _Outputs(args.output, args.files, suffix) if in_folder else None
+        if outputs is None and len(args.files) > 1 and not joinable:
             raise ValueError("several inputs need -o with a folder for their outputs")
 
         def run_one(path: str) -> None:
-            output = args.output
-            if in_folder:
-                output = _output_in(output, path, suffix, args.files)
+            output = args.output if outputs is None else outputs.of(path)
             run(argparse.Namespace(**{**vars(args), "file": path, "output": output}))
 
         return report_each(args.files, run_one)
@@ -332,18 +330,44 @@ def _make_folder(output: str) -> None:
         raise ValueError(message) from None
 
 
-def _output_in(folder: str, path: str, suffix: str, inputs: list[str]) -> str:
-    """The output of an input in a folder, which is that of no other input and no input itself."""
+class _Outputs:
+    """The outputs of several inputs in a folder: none is that of another input, or an input itself.
 
-    def output(path: str) -> Path:
-        return Path(folder) / Path("stdin" if path == "-" else path).with_suffix(suffix).name
+    What the inputs are is found once, because there may be thousands, and some may be missing.
+    """
 
-    target = output(path)
-    if [output(other) for other in inputs].count(target) > 1:
-        raise ValueError(f"{source_name(path)}: another input would be written to {target}, too")
-    if any(target.exists() and other != "-" and target.samefile(other) for other in inputs):
-        raise ValueError(f"{source_name(path)}: its output {target} is one of the inputs")
-    return str(target)
+    def __init__(self, folder: str, inputs: list[str], suffix: str) -> None:
+        _make_folder(folder)
+        self._folder, self._suffix = Path(folder), suffix
+        self._count = Counter(self._name(path) for path in inputs)
+        self._inputs = {_identity(Path(path)) for path in inputs if path != "-"} - {None}
+
+    def _name(self, path: str) -> str:
+        """The name of the output; nothing for a folder without a name, such as ``.`` or ``/``."""
+        name = PurePath("stdin" if path == "-" else path).name
+        return "" if name in ("", "..") else str(PurePath(name).with_suffix(self._suffix))
+
+    def of(self, path: str) -> str:
+        """The output of an input; an error if it must not be written."""
+        name = self._name(path)
+        if not name:
+            raise IsADirectoryError(f"{path}: a folder, expected a file")
+        target = self._folder / name
+        if self._count[name] > 1:
+            message = f"another input would be written to {target}, too"
+            raise ValueError(f"{source_name(path)}: {message}")
+        if _identity(target) in self._inputs:
+            raise ValueError(f"{source_name(path)}: its output {target} is one of the inputs")
+        return str(target)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Two paths of one file have the same; None for a file that does not exist."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def add_max_input(parser: argparse.ArgumentParser) -> None:
