@@ -23,7 +23,7 @@ def write_file(data: bytes, path: str | bytes | os.PathLike[str] | os.PathLike[b
     name = os.fsdecode(path)
     try:
         if not _replace(data, Path(name)):
-            Path(name).write_bytes(data)
+            _write_into(data, name)
     except OSError as error:
         # The error of a write names no file; other errors name the temporary file, which the user
         # does not know. With None for the second name, the message would end in "-> None".
@@ -89,6 +89,37 @@ def _write_beside(data: bytes, target: Path, found: os.stat_result | None) -> bo
             with contextlib.suppress(OSError):
                 temporary.unlink()
     return True
+
+
+def _write_into(data: bytes, name: str) -> None:
+    """Write into a file that must not be replaced; if the disk is full, its old content is kept."""
+    # An open file is written from its beginning, as it always was.
+    truncate = os.O_TRUNC if _behind_links(Path(name)) is None else 0
+    flags = os.O_WRONLY | os.O_CREAT | truncate | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(name, flags, 0o666)
+    try:
+        found = os.fstat(descriptor)
+        if truncate or not stat.S_ISREG(found.st_mode):
+            _write_all(descriptor, data)
+            return
+        try:
+            # What is longer than the old content comes first, because only this needs more space.
+            os.lseek(descriptor, found.st_size, os.SEEK_SET)
+            _write_all(descriptor, data[found.st_size :])
+        except BaseException:
+            os.ftruncate(descriptor, found.st_size)
+            raise
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        _write_all(descriptor, data[: found.st_size])
+        os.ftruncate(descriptor, len(data))
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _behind_links(path: Path) -> Path | None:

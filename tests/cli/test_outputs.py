@@ -73,6 +73,24 @@ def test_a_failed_write_keeps_the_old_file(arguments: list[str], text: str, tmp_
 
 
 @unix
+@pytest.mark.parametrize(("before", "after"), [(b"old", b"longer" * 9), (b"long" * 9, b"short")])
+def test_a_file_with_two_names_is_written_whole_or_not_at_all(
+    before: bytes, after: bytes, tmp_path: Path
+) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    out.write_bytes(before)
+    os.link(out, other)
+    arguments = ["decode", "-o", out]
+    text = f"RES|OK||0|{after.decode()}"
+    if len(after) > len(before):
+        assert run(*arguments, stdin=text, largest=len(before) + 1).returncode == 1
+        assert other.read_bytes() == before
+    assert run(*arguments, stdin=text).returncode == 0
+    assert other.read_bytes() == after
+    assert sorted(tmp_path.iterdir()) == [other, out]
+
+
+@unix
 def test_a_failed_training_keeps_the_old_dictionary(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_bytes(b"old")
