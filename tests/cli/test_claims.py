@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -388,6 +389,30 @@ def test_a_refused_claim_leaves_no_files(tmp_path: Path) -> None:
     failed = run("claim", "new", *made)
     assert b"not empty; name a new folder, or empty this one" in failed.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGTERM")
+def test_the_unfinished_work_of_a_killed_run_is_named_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("words " * 9)
+    command = ["claim", "new", "text", "--run-id", "r", "-o", "out"]
+    killed = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import os, signal\n"
+            "from compactwire import claims, cli\n"
+            "claims.make_claim = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)\n"
+            f"cli.main({command})",
+        ],
+        check=False,
+        cwd=tmp_path,
+    )
+    assert killed.returncode == -signal.SIGTERM
+    [left] = (tmp_path / "out").iterdir()
+    failed = run(*command[:2], tmp_path / "text", *command[3:-1], tmp_path / "out")
+    assert failed.returncode == 1
+    assert f"{left.name} is the unfinished work of another run".encode() in failed.stderr
+    assert b"remove it, or name a new folder" in failed.stderr
+    assert left.is_dir()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ _MAX_JSON, _MAX_RECEIPT, _MAX_TEXT = 16 << 20, 1 << 20, 64 << 20
 
 _MERKLE = "merkle_attestation.json"
 
+# How the names of temporary folders begin.
+_TEMPORARY = ".compactwire-"
+
 # The beginning of a secret key file of any version.
 _SECRET = "compactwire-secret-key-"
 
@@ -71,11 +74,10 @@ def _new_folder(out: Path) -> Iterator[Path]:
 
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     out.mkdir(parents=True, exist_ok=True)
-    if any(out.iterdir()):
-        message = "the folder is not empty; name a new folder, or empty this one"
-        raise FileExistsError(errno.EEXIST, message, str(out))
+    if names := sorted(entry.name for entry in out.iterdir()):
+        raise FileExistsError(errno.EEXIST, _not_empty(names), str(out))
     try:
-        with tempfile.TemporaryDirectory(prefix=".compactwire-", dir=out) as temporary:
+        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=out) as temporary:
             yield Path(temporary)
             _move_all(Path(temporary), out)
     except BaseException:
@@ -83,6 +85,17 @@ def _new_folder(out: Path) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def _not_empty(names: list[str]) -> str:
+    """What a folder holds, and what to do. A run that is killed cannot remove its work."""
+    unfinished = [name for name in names if name.startswith(_TEMPORARY)]
+    if not unfinished:
+        return "the folder is not empty; name a new folder, or empty this one"
+    return (
+        f"the folder is not empty: {unfinished[0]} is the unfinished work of another run, and holds "
+        "nothing but copies; if that run has ended, remove it, or name a new folder"
+    )
 
 
 def _move_all(source: Path, out: Path) -> None:
