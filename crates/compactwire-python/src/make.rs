@@ -7,11 +7,11 @@ use crate::abi;
 use compactwire::memory::{self, NO_MEMORY};
 use compactwire::walk::Text;
 use pyo3::PyErrArguments;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 
 /// A `MemoryError`; without its message if there is no memory for one.
 pub(crate) fn memory_error(message: impl Into<String>) -> PyErr {
@@ -273,6 +273,72 @@ pub(crate) fn make_size(py: Python<'_>, size: usize) -> PyResult<Bound<'_, PyAny
 pub(crate) fn make_int(py: Python<'_>, value: i64) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: the thread is attached to the interpreter. The function returns an int or an error.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(value)) }
+}
+
+/// How many digits Python always converts: `sys.set_int_max_str_digits` takes no lower limit but 0, which is
+/// none.
+const DIGITS: usize = 640;
+
+/// An int of decimal digits, after a sign if it is negative.
+///
+/// The readers limit the number of digits themselves. The limit of `sys.set_int_max_str_digits` may be lower,
+/// but it is for `int` of a text: a document must not be valid in one process and raise in another.
+pub(crate) fn make_big_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
+    let class = py.get_type::<PyInt>();
+    match class.call1((digits,)) {
+        Err(error) if error.is_instance_of::<PyValueError>(py) => {}
+        made => return made,
+    }
+    let unsigned = digits.trim_start_matches('-');
+    let base = make_int(py, 10)?.pow(make_size(py, DIGITS)?, py.None())?;
+    let (mut part, mut rest) = unsigned.split_at(unsigned.len() % DIGITS);
+    let mut value = make_int(py, 0)?;
+    loop {
+        if !part.is_empty() {
+            value = value.mul(&base)?.add(class.call1((part,))?)?;
+        }
+        if rest.is_empty() {
+            break;
+        }
+        (part, rest) = rest.split_at(DIGITS);
+    }
+    if unsigned.len() < digits.len() { value.neg() } else { Ok(value) }
+}
+
+/// The decimal digits of an int, which may be of a subclass, after a sign if it is negative; `None` if there
+/// are more than `most`, and more than `sys.set_int_max_str_digits` allows.
+pub(crate) fn digits_of(value: &Bound<'_, PyInt>, most: usize) -> PyResult<Option<String>> {
+    let py = value.py();
+    // Calls the methods of `int` itself, because a subclass may override them.
+    let class = py.get_type::<PyInt>();
+    match class.call_method1(intern!(py, "__repr__"), (value,)) {
+        Ok(digits) => return digits.extract().map(Some),
+        Err(error) if error.is_instance_of::<PyValueError>(py) => {}
+        Err(error) => return Err(error),
+    }
+    let bits: usize = class.call_method1(intern!(py, "bit_length"), (value,))?.extract()?;
+    // A digit has more than three bits.
+    if bits > 4 * most {
+        return Ok(None);
+    }
+    let value = class.call_method1(intern!(py, "__pos__"), (value,))?;
+    let base = make_int(py, 10)?.pow(make_size(py, DIGITS)?, py.None())?;
+    let mut rest = value.abs()?;
+    let mut parts = Vec::new();
+    while rest.is_truthy()? {
+        let (above, part): (Bound<'_, PyAny>, Bound<'_, PyAny>) = rest.divmod(&base)?.extract()?;
+        parts.push(part.str()?.extract::<String>()?);
+        rest = above;
+    }
+    let mut digits = String::from(if value.lt(make_int(py, 0)?)? { "-" } else { "" });
+    let first = digits.len();
+    for (at, part) in parts.iter().rev().enumerate() {
+        if at > 0 {
+            digits.extend(std::iter::repeat_n('0', DIGITS - part.len()));
+        }
+        digits.push_str(part);
+    }
+    Ok((digits.len() - first <= most).then_some(digits))
 }
 
 /// A number that becomes an int or a float by one of the functions above; PyO3 converts a number by a

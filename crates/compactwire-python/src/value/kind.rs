@@ -1,9 +1,10 @@
 //! What Python objects are in JSON, and their content where no method of a class is asked for it.
 
 use crate::args::utf8_if_whole;
-use crate::make::push;
+use crate::make::{digits_of, push};
+use compactwire::json;
 use compactwire::memory;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyKeyError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -66,15 +67,9 @@ pub(super) fn is_container(object: &Bound<'_, PyAny>) -> bool {
     matches!(kind(object), Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) | Kind::Other)
 }
 
-/// The decimal digits of an integer; `None` if it has more digits than Python's limit allows.
+/// The decimal digits of an integer; `None` if it has more digits than JSON may have here.
 pub(crate) fn digits(value: &Bound<'_, PyInt>) -> PyResult<Option<String>> {
-    // Calls the method of `int` itself, because a subclass may override it.
-    let class = value.py().get_type::<PyInt>();
-    match class.call_method1(intern!(value.py(), "__repr__"), (value,)) {
-        Ok(digits) => digits.extract().map(Some),
-        Err(error) if error.is_instance_of::<PyValueError>(value.py()) => Ok(None),
-        Err(error) => Err(error),
-    }
+    digits_of(value, json::Limits::default().max_digits)
 }
 
 /// The class `OrderedDict`.

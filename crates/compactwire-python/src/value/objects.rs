@@ -7,13 +7,13 @@
 use super::vocabulary::Vocabulary;
 use crate::errors::{Error, Result};
 use crate::make::{
-    Hashed, ensure_memory, make_dict, make_dict_for, make_float, make_int, make_list, make_text,
-    push, set,
+    Hashed, ensure_memory, make_big_int, make_dict, make_dict_for, make_float, make_int, make_list,
+    make_text, push, set,
 };
 use compactwire::walk::{Columns, Scalar, Sink, Text};
 use hashbrown::HashMap;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 
 /// How many long keys are kept: more than most documents have.
 const MAX_KEYS: usize = 1 << 12;
@@ -212,7 +212,7 @@ impl Sink for Objects<'_> {
     }
 
     fn big_int(&mut self, digits: &str) -> Result<()> {
-        self.put(self.py.get_type::<PyInt>().call1((digits,))?)
+        self.put(make_big_int(self.py, digits)?)
     }
 
     #[inline]
