@@ -298,14 +298,32 @@ impl DeltaStream {
         }
         // The content may take twice its size while it grows, and the caller makes a copy of it.
         DecodeError::ensure_memory(3 * (self.content.len() + edit.text.len()))?;
-        let replaced = self.content[range.clone()].to_owned();
-        let start = range.start;
-        self.content.replace_range(range, &edit.text);
-        let result = make(&self.content);
-        if result.is_err() {
-            self.content.replace_range(start..start + edit.text.len(), &replaced);
+        let mut edited = Edited {
+            replaced: Some(self.content[range.clone()].to_owned()),
+            range: range.start..range.start + edit.text.len(),
+            content: &mut self.content,
+        };
+        edited.content.replace_range(range, &edit.text);
+        let result = make(edited.content)?;
+        edited.replaced = None;
+        Ok(result)
+    }
+}
+
+/// An edited content. Dropping it takes the edit back, unless the edit is kept: also if the call is stopped.
+struct Edited<'a> {
+    content: &'a mut String,
+    /// The text of the edit.
+    range: Range<usize>,
+    /// The text that was there before; `None` if the edit is kept.
+    replaced: Option<String>,
+}
+
+impl Drop for Edited<'_> {
+    fn drop(&mut self) {
+        if let Some(replaced) = &self.replaced {
+            self.content.replace_range(self.range.clone(), replaced);
         }
-        result
     }
 }
 
