@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,25 @@ def test_invalid_input_is_an_error_that_names_the_valid_types(
 ) -> None:
     with pytest.raises(error, match=message):
         measured(value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: analysis.compare(value, seconds=0),
+        lambda value: analysis.compare(analysis.Corpus({"one": value}), seconds=0),
+        lambda value: analysis.recommend(value, "tokens", seconds=0),
+        lambda value: analysis.compare_sessions([{"args": value}]),
+    ],
+    ids=["compare", "corpus", "recommend", "compare_sessions"],
+)
+def test_an_error_names_the_function_whose_options_convert_a_value(call: Any) -> None:
+    value = {"when": [date(2026, 11, 22)]}
+    with pytest.raises(cw.UnsupportedValue) as caught:
+        call(value)
+    assert 'types="common" or default= of gcf.dumps, and pass' in str(caught.value)
+    assert (caught.value.code, caught.value.path[-8:]) == ("unsupported_type", ".when[0]")
+    call(gcf.loads(gcf.dumps(value, types="common")))
 
 
 def test_options_are_checked_before_measuring() -> None:

@@ -18,6 +18,7 @@ from compactwire import (
     GcfError,
     Response,
     Session,
+    UnsupportedValue,
     cad,
     decode,
     encode,
@@ -239,6 +240,21 @@ def _response(text: str) -> Response:
     return Response(**json.loads(text))
 
 
+def without_options(error: GcfError) -> GcfError:
+    """The error for a caller of this package, whose functions do not have the options it names."""
+    if not isinstance(error, UnsupportedValue):
+        return error
+    given = "default= of gcf.dumps, and pass the value that gcf.loads returns"
+    return UnsupportedValue(
+        str(error).replace("default=", given, 1),
+        field=error.field,
+        code=error.code,
+        path=error.path,
+        line=None,
+        column=None,
+    )
+
+
 def _json_value(value: Any) -> Any:
     """Return the value after a JSON round trip; a value that JSON would change is an error."""
     try:
@@ -246,7 +262,7 @@ def _json_value(value: Any) -> Any:
     except GcfError as error:
         # Too deep or too large for GCF; other formats may still represent it.
         if error.code not in {"limit_exceeded", "out_of_range"}:
-            raise
+            raise without_options(error) from None
     try:
         return json.loads(compact(value))
     except RecursionError:

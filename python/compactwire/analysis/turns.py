@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compactwire import CompactWireError, OptionError, Session
+from compactwire import CompactWireError, OptionError, Session, UnsupportedValue
 
-from .candidates import Reader, compact
+from .candidates import Reader, compact, without_options
 from .extra import need
 from .measured import same
 from .progress import Show, watched
@@ -103,7 +103,10 @@ def compare_sessions(
     rows: list[dict[str, Any]] = []
     for number, turn in enumerate(watched(requests, progress, "turns"), 1):
         # The sessions come first: they refuse values that are no JSON with errors that name them.
-        frames, bundle = session.send(turn), packed.send(turn)
+        try:
+            frames, bundle = session.send(turn), packed.send(turn)
+        except UnsupportedValue as error:
+            raise without_options(error) from None
         found = [
             _row(number, "json", "model", _plainly(turn), count),
             _row(number, "session", "model", frames, count),
