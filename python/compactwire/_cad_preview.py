@@ -415,7 +415,7 @@ class _Shapes:
         self.depths += list(depths)
         self.polygons += list(points[edges] @ screen)
         self.fills += [(0.0, 0.0, 0.0)] * len(edges)
-        self.strokes += [tuple(np.multiply(color, 0.25))] * len(edges)
+        self.strokes += [tuple(np.clip(np.multiply(color, 0.25), 0, 1))] * len(edges)
         # An edge is drawn after all faces that touch it, whose strokes would cover parts of it.
         nearest = np.full(len(points), -np.inf)
         np.maximum.at(nearest, corners[seen], depths[:, np.newaxis])

@@ -220,6 +220,17 @@ def test_a_picture_of_degenerate_shapes_is_drawn(text: str) -> None:
     assert cad.preview(text, width=64, height=64).data
 
 
+@pytest.mark.parametrize("color", ["204 204 204", "-1 0.5 0.5", "1e300 -1e300 0"])
+def test_a_color_beyond_its_range_is_drawn_as_the_nearest(color: str) -> None:
+    text = f"# vcad 0.2\nM paint {color} 0 0.5\nC 1 2 3\nROOT 0 paint"
+    nearest = cad.from_compact(text)
+    nearest["materials"]["paint"]["color"] = [
+        min(max(float(part), 0.0), 4.0) for part in color.split()
+    ]
+    picture = cad.preview(text, width=64, height=64)
+    assert picture.data == cad.preview(nearest, width=64, height=64).data
+
+
 def test_drawn_triangles_are_limited_where_pieces_are_made() -> None:
     import numpy as np
 
