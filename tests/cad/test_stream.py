@@ -81,6 +81,14 @@ def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
         list(cad.iter_compact([object()]))  # type: ignore[list-item]
 
 
+def test_a_text_in_place_of_a_path_names_the_class_that_reads_it() -> None:
+    for text in ("C 1 2 3\nS 1\n", "C 1 2 3\n" * 1000):
+        with pytest.raises(ValueError, match="content, not the path of a file; use `io.StringIO`"):
+            cad.iter_compact(text)
+    with pytest.raises(FileNotFoundError):
+        cad.iter_compact("missing.vcadc")
+
+
 def test_nodes_before_an_error_are_returned() -> None:
     items = cad.iter_compact(["C 1 1 1\nS 1\n", "Q\nS 1\n"])
     assert [next(items)[1]["id"], next(items)[1]["id"]] == [0, 1]

@@ -406,6 +406,14 @@ def test_load_of_a_text_names_loads() -> None:
         gcf.load(text.encode())  # type: ignore[arg-type]
 
 
+def test_rows_of_a_text_name_the_class_that_reads_it() -> None:
+    text = gcf.dumps(ORDERS)
+    with pytest.raises(ValueError, match="content, not the path of a file; use `io.StringIO`"):
+        gcf.iter_rows(text)
+    with pytest.raises(FileNotFoundError):
+        gcf.iter_rows("missing.gcf")
+
+
 def test_load_of_a_file_that_returns_no_text_names_read() -> None:
     class File:
         def read(self) -> int:

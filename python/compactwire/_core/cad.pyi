@@ -235,6 +235,10 @@ def iter_compact(
     ------
     CompactParseError
         Raised by the iterator, as by `from_compact`, after the nodes before the error.
+    OSError
+        The file cannot be read.
+    ValueError
+        The argument is not a path, but compact text: use `io.StringIO`.
 
     Notes
     -----

@@ -367,6 +367,8 @@ def iter_rows(
         raises it again.
     OSError
         The file cannot be read.
+    ValueError
+        The argument is not a path, but GCF text: use `io.StringIO`.
 
     Source: GCF 3.6 sections 2 to 8 and 16.
     """

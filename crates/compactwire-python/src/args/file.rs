@@ -111,22 +111,42 @@ pub(crate) fn read_file<'py>(
             format!("file must be a path or an open file, not bytes; use `{reader}` for content");
         return Err(PyTypeError::new_err(message));
     }
-    let content = PathFile::read_all(file.py(), &path_of(file, "file")?).map_err(|error| {
-        let text = file.cast::<PyString>().ok();
-        let text = text.and_then(|text| utf8_if_whole(text).ok().flatten());
-        let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
-        match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
-            Some(text) => {
-                let text = excerpt(text);
-                let message = format!(
-                    "{text} is content, not the path of a file; use `{reader}` for content"
-                );
-                invalid_option("file", &message)
-            }
-            None => error,
-        }
-    })?;
+    let advice = format!("use `{reader}` for content");
+    let content = PathFile::read_all(file.py(), &path_of(file, "file")?)
+        .map_err(|error| content_error(file, "file", &advice, parses, error))?;
     Ok(content.into_any())
+}
+
+/// Opens the file at a path. If the argument is not a path, but content that `parses`, the error says so.
+pub(crate) fn open_path(
+    path: &Bound<'_, PyAny>,
+    name: &str,
+    parses: impl FnOnce(&[u8]) -> bool,
+) -> PyResult<PathFile> {
+    let advice = "use `io.StringIO` to read content";
+    PathFile::open(path.py(), &path_of(path, name)?)
+        .map_err(|error| content_error(path, name, advice, parses, error))
+}
+
+/// The error for a file that cannot be opened: another one if the argument is content that `parses`.
+fn content_error(
+    file: &Bound<'_, PyAny>,
+    name: &str,
+    advice: &str,
+    parses: impl FnOnce(&[u8]) -> bool,
+    error: PyErr,
+) -> PyErr {
+    let text = file.cast::<PyString>().ok();
+    let text = text.and_then(|text| utf8_if_whole(text).ok().flatten());
+    let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
+    match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
+        Some(text) => {
+            let text = excerpt(text);
+            let message = format!("{text} is content, not the path of a file; {advice}");
+            invalid_option(name, &message)
+        }
+        None => error,
+    }
 }
 
 /// Converts the argument `name` to a path; `OptionError` for a lone surrogate, which no path has.

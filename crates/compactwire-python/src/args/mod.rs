@@ -18,7 +18,7 @@ pub(crate) mod object;
 pub(crate) mod option;
 pub(crate) mod text;
 
-pub(crate) use file::{PathFile, path, path_of, read_file};
+pub(crate) use file::{PathFile, open_path, path, path_of, read_file};
 pub(crate) use input::{Input, view_of_bytes};
 pub(crate) use number::{
     clamped, depth, double, int64, min_saving, natural, shown, sizes, token_count,

@@ -10,7 +10,7 @@ use crate::interrupt::to_end;
 use crate::make::{ensure_memory, make_dict, make_size, make_str, make_tuple};
 use crate::value;
 use crate::value::objects::Objects;
-use compactwire::cad::{self, MAX_LINE, Stream};
+use compactwire::cad::{self, Dialect, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
@@ -104,8 +104,8 @@ impl Source {
             // The path may be bytes.
             let path =
                 py.import(intern!(py, "os"))?.call_method1(intern!(py, "fsdecode"), (source,))?;
-            let path = args::path_of(&path, "source")?;
-            return Ok(Self::Path(PathFile::open(py, &path)?));
+            let parses = |text: &[u8]| cad::read_bytes(text, Dialect::Auto).is_ok();
+            return Ok(Self::Path(args::open_path(&path, "source", parses)?));
         }
         if source.hasattr(intern!(py, "read"))? {
             return Ok(Self::File(source.clone().unbind()));
@@ -293,6 +293,10 @@ const _: () = assert!(MAX_LINE == 1_048_576);
 /// ------
 /// CompactParseError
 ///     Raised by the iterator, as by `from_compact`, after the nodes before the error.
+/// OSError
+///     The file cannot be read.
+/// ValueError
+///     The argument is not a path, but compact text: use `io.StringIO`.
 ///
 /// Notes
 /// -----

@@ -5,14 +5,14 @@
 //! each further call, so that the rows do not seem complete.
 
 use crate::args::named;
-use crate::args::{self, PathFile, class_name, depth, path_of, sizes, utf8_with_surrogates};
+use crate::args::{self, PathFile, class_name, depth, open_path, sizes, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{items_of, make_size};
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
-use compactwire::gcf::{Code, DecodeOptions, Error, Limits};
+use compactwire::gcf::{self, Code, DecodeOptions, Error, Limits};
 use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
@@ -65,6 +65,8 @@ const PIECE: usize = 1 << 16;
 ///     raises it again.
 /// OSError
 ///     The file cannot be read.
+/// ValueError
+///     The argument is not a path, but GCF text: use `io.StringIO`.
 ///
 /// Source: GCF 3.6 sections 2 to 8 and 16.
 #[pyfunction]
@@ -294,6 +296,10 @@ impl Source {
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));
         }
-        Ok(Self::Path(PathFile::open(py, &path_of(source, "source")?)?))
+        let parses = |content: &[u8]| {
+            let options = DecodeOptions { extensions: true, ..DecodeOptions::default() };
+            gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok())
+        };
+        Ok(Self::Path(open_path(source, "source", parses)?))
     }
 }
