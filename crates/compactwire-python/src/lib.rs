@@ -141,9 +141,9 @@ fn built<T>(make: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, T>>) -> Result<P
     Python::attach(|py| {
         // A collection could run Python code that waits for the lock.
         let _pause = CollectorPause::new(py, usize::MAX);
-        let made = make(py)?.unbind();
+        let object = make(py)?.unbind();
         poll_now();
-        Ok(made)
+        Ok(object)
     })
 }
 
