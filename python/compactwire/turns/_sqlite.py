@@ -65,6 +65,10 @@ class SQLiteSessionStore(SessionStore):
         process must run at least once in this time, or another one answers its turn too. Each turn
         that is being answered writes to the database three times in this time, and all processes
         wait for each other's writes: a second costs three writes a second for each open turn.
+        Reservations end by the clock of the system. If it is set back, the turn of a process that
+        died waits until the clock is there again: such a reservation looks like that of a living
+        process with a longer `lease_s`, which must not be taken from it. To end the wait, delete
+        the rows of `compactwire_leases_1`.
 
     Raises
     ------
