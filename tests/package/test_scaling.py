@@ -34,13 +34,12 @@ def test_steps_grow_like_the_input(subject: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read the Linux way")
-@pytest.mark.timeout(1200)  # Each case forks this process, which is large after other tests.
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_memory_stays_within_the_stated_bound(subject: str) -> None:
-    found = ((case, *harness.peak(case)) for case in cases_of(subject))
     assert [
         f"{case.name}: {used >> 20} MiB for {size >> 10} KiB"
-        for case, size, used in found
+        for case, size, used in harness.peaks(subject)
         if used > harness.bound(case, size)
     ] == []
 

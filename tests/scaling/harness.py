@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,7 @@ def _counted(subject: str) -> Iterator[Callable[[int], list[float]]]:
         folder = Path(name)
         valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/c"]
         child = subprocess.Popen(
-            [*valgrind, f"--dump-before={MARK}", sys.executable, "-m", __name__, subject],
+            [*valgrind, f"--dump-before={MARK}", sys.executable, "-m", __name__, "steps", subject],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
@@ -162,6 +163,24 @@ def _total(dump: Path) -> float:
 
 
 # Memory
+
+
+def peaks(subject: str) -> list[tuple[Case, int, int]]:
+    """Each case of a module of this package, with its `peak`.
+
+    A process of its own forks the children: a fork of one that has run other tests copies the page
+    tables of all their memory, and the child's collector then copies the memory itself.
+    """
+    child = subprocess.run(
+        [sys.executable, "-m", __name__, "memory", subject],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+        encoding="utf-8",
+    )
+    cases: list[Case] = import_module(f"tests.scaling.{subject}").CASES
+    found = [json.loads(line) for line in child.stdout.splitlines()]
+    return [(case, size, used) for case, (size, used) in zip(cases, found, strict=True)]
 
 
 def peak(case: Case) -> tuple[int, int]:
@@ -232,6 +251,10 @@ def serve(cases: list[Case]) -> None:
 
 
 if __name__ == "__main__":
-    from importlib import import_module
-
-    serve(import_module(f"tests.scaling.{sys.argv[1]}").CASES)
+    what, subject = sys.argv[1:]
+    cases = import_module(f"tests.scaling.{subject}").CASES
+    if what == "memory":
+        for case in cases:
+            print(json.dumps(peak(case)), flush=True)
+    else:
+        serve(cases)
