@@ -8,7 +8,9 @@
 //!
 //! Files of version 1 (without a model) and bare zstd dictionaries are read as well. The id of a dictionary
 //! that [`Dictionary::train`] makes is [`content_id`], and its content begins with [`MARK`], so that a copy
-//! that is cut or changed is rejected. The ids of others say nothing about their content.
+//! whose dictionary is cut or changed is rejected: also one whose mark alone is changed, but not one with
+//! changes in the mark and elsewhere. The ids of others say nothing about their content, and nothing protects
+//! the first line.
 //!
 //! A decoder finds a dictionary by its zstd id, or by its name for old containers, whose frames have no id.
 
@@ -125,11 +127,7 @@ impl Dictionary {
             );
             EncodeError::new("samples", message)
         })?;
-        if let Some(tables) = place(&content, &OFFSETS)
-            && let Some(begin) = content[tables + OFFSETS.len()..].first_chunk_mut()
-        {
-            *begin = MARK;
-        }
+        set_mark(&mut content);
         let id = content_id(&content).to_le_bytes();
         content[ID].copy_from_slice(&id);
         Self::new(content, description)
@@ -188,7 +186,9 @@ impl Dictionary {
             return invalid("invalid zstd dictionary");
         };
         let id = zstd_safe::get_dict_id_from_dict(&content).map_or(0, u32::from);
-        if id != content_id(&content) && place(&content, &MARK).is_some() {
+        if id != content_id(&content)
+            && (place(&content, &MARK).is_some() || id == content_id_with_mark(&content)?)
+        {
             return invalid(
                 "the id of the dictionary does not match its content: it is cut or changed",
             );
@@ -295,6 +295,23 @@ fn content_id(content: &[u8]) -> u32 {
         crc.update(part.unwrap_or_default());
     }
     IDS.start + crc.sum() % (IDS.end - IDS.start)
+}
+
+/// The id that the content would have with [`MARK`]. It is that of a dictionary whose mark was changed.
+fn content_id_with_mark(content: &[u8]) -> Result<u32, DecodeError> {
+    DecodeError::ensure_memory(content.len())?;
+    let mut marked = content.to_vec();
+    set_mark(&mut marked);
+    Ok(content_id(&marked))
+}
+
+/// Sets [`MARK`] at the beginning of the content after the tables.
+fn set_mark(content: &mut [u8]) {
+    if let Some(tables) = place(content, &OFFSETS)
+        && let Some(begin) = content[tables + OFFSETS.len()..].first_chunk_mut()
+    {
+        *begin = MARK;
+    }
 }
 
 /// The place of `part` around the end of a dictionary's tables.

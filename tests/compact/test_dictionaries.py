@@ -216,9 +216,7 @@ def test_a_damaged_file_of_a_trained_dictionary_is_refused(damage: str) -> None:
         "without its first line": [data[begin:end] for end in range(begin + 200, len(data), 97)],
         "changed": [
             data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
-            for at in range(begin, len(data), 97)
-            # Without its mark it is the dictionary of another program.
-            if at not in range(mark, mark + 8)
+            for at in (*range(begin, len(data), 97), *range(mark, mark + 8))
         ],
         "continued": [data + b"\0"],
         "other id": [data[: begin + 4] + b"\1\2\3\4" + data[begin + 8 :]],
