@@ -105,6 +105,14 @@ def gone(*pids: int) -> bool:
     return not any(map(alive, pids))
 
 
+def test_nothing_is_left_open_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    host = Host(tmp_path)
+    host.send("initialize", id=1, params={})
+    assert host.answer()["id"] == 1
+    assert host.end() == (0, b"", "")
+
+
 def test_results_are_shrunk_and_other_messages_pass(host: Host, tmp_path: Path) -> None:
     host.send("initialize", id="a", params={"x": 1})
     assert host.answer()["result"] == {"x": 1}

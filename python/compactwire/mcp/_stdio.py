@@ -99,7 +99,7 @@ def relay_stdio(
     with signals(ends) as hurry:
         child = _Child(command, hurry)
         try:
-            to_host = _start_threads(child, relay, max_message, ends)
+            to_host, watch = _start_threads(child, relay, max_message, ends)
             end = first(ends)
             if end.side == "host" and not end.too_long and child.close_input():
                 end = answered(ends, relay.is_busy, ANSWERS, warn) or end
@@ -111,6 +111,8 @@ def relay_stdio(
     if status is None:
         warn("the MCP server could not be ended")
         status = 1
+    else:
+        child.close_output(to_host, watch)
     if child.failure is not None:
         raise child.failure
     if end.side == "signal":
@@ -128,15 +130,19 @@ def _start_threads(
     relay: Relay | Passthrough,
     max_message: int | None,
     ends: queue.SimpleQueue[End],
-) -> threading.Thread:
-    """Start to relay in both directions; return the thread that writes to the host."""
+) -> tuple[threading.Thread, threading.Thread]:
+    """Start to relay in both directions.
+
+    Return the threads that use the server's output: one writes to the host, one waits for the end.
+    """
     arguments = (child, relay, max_message, ends)
     to_server = threading.Thread(target=_pump_host, args=arguments, daemon=True)
     to_host = threading.Thread(target=_pump_server, args=arguments, daemon=True)
     to_server.start()
     to_host.start()
-    threading.Thread(target=_watch, args=(child, ends), daemon=True).start()
-    return to_host
+    watch = threading.Thread(target=_watch, args=(child, ends), daemon=True)
+    watch.start()
+    return to_host, watch
 
 
 def _end_early(
@@ -290,6 +296,16 @@ class _Child:
             self._stdin.close()
         self._writing.release()
         return True
+
+    def close_output(self, reader: threading.Thread, watch: threading.Thread) -> None:
+        """Close the output of a process that has ended, unless a thread may still use it.
+
+        Then another process keeps it open, and its number must not be reused.
+        """
+        watch.join(_POLL)
+        if not (reader.is_alive() or watch.is_alive()):
+            assert self._process.stdout is not None
+            self._process.stdout.close()
 
     def end(self, grace: float) -> int | None:
         """End the process and its group, first gently; return its exit code, None if it runs on.
