@@ -369,6 +369,22 @@ def test_an_interrupt_ends_without_a_traceback(call, monkeypatch):
     assert call("decode", stdin="RES|OK||0|a") == (128 + signal.SIGINT, b"", "")
 
 
+def test_an_interrupt_during_the_imports_ends_without_a_traceback():
+    code = """if True:
+        import runpy, sys
+
+        class Interrupt:
+            def find_spec(self, name, path=None, target=None):
+                if name == "compactwire.cli.mcp":
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(0, Interrupt())
+        runpy.run_module("compactwire", run_name="__main__")
+    """
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGINT, b"")
+
+
 @posix
 @pytest.mark.parametrize("name", ["decode", "demo"])
 def test_a_closed_pipe_ends_without_a_traceback(name):

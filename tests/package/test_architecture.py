@@ -214,7 +214,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_demo": {"", "_demo_session", "_demo_values"},
     "_demo_session": {""},
     "_demo_values": {""},
-    "cli": {"", "_core"}
+    "cli": {"cli._main"},
+    "cli._main": {"", "_core"}
     | {
         f"cli.{name}"
         for name in (
