@@ -556,3 +556,34 @@ def test_an_interrupted_bundle_leaves_nothing() -> None:
     assert not is_finished(call)
     folder = call.args[0]
     assert list(folder.parent.iterdir()) == []
+
+
+@pytest.mark.skipif(not gc.isenabled(), reason="no collection would start")
+@pytest.mark.parametrize("own", [None, (500, 5, 5)])
+def test_a_signal_handler_starts_no_collection_of_what_is_being_built(
+    own: tuple[int, int, int] | None,
+) -> None:
+    """It would visit all objects so far, which takes a second for some million."""
+    collected: list[int] = []
+
+    def collections() -> int:
+        return sum(generation["collections"] for generation in gc.get_stats())
+
+    def handle(*_: object) -> None:
+        assert gc.isenabled()
+        before = collections()
+        kept = [[] for _ in range(MANY)]  # type: ignore[var-annotated]
+        collected.append(collections() - before)
+        del kept
+        if own:
+            gc.set_threshold(*own)
+
+    thresholds = gc.get_threshold()
+    signal.signal(signal.SIGINT, handle)
+    try:
+        assert is_finished(partial(gcf.loads, GCF))
+        assert collected == [0]
+        assert gc.get_threshold() == (own or thresholds)
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*thresholds)

@@ -80,7 +80,7 @@ pub(crate) fn poll_now() {
 }
 
 fn handle_signals() -> bool {
-    let handle = |py: Python<'_>| with_collector(|| py.check_signals());
+    let handle = |py: Python<'_>| with_collector(py, || py.check_signals());
     match is_due().then(|| Python::try_attach(handle)).flatten() {
         None | Some(Ok(())) => false,
         Some(Err(error)) => {

@@ -2,7 +2,9 @@
 
 use super::read_fast::LOCKED;
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -18,16 +20,23 @@ use std::marker::PhantomData;
 /// threads run at the same time.
 pub(crate) struct CollectorPause<'py> {
     _attached: PhantomData<Python<'py>>,
+    /// The state before.
+    was_building: bool,
 }
 
 thread_local! {
     /// Whether a pause of this thread has switched the collector off.
     static PAUSED: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is building many containers, also where the collector stays on.
+    static BUILDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`, which may run Python code, with the collector in its state before a pause. The thread is
-/// attached to the interpreter.
-pub(crate) fn with_collector<T>(work: impl FnOnce() -> T) -> T {
+/// Runs `work`, which may run Python code, with the collector in its state before a pause. Collections that
+/// it does not call itself wait until it has ended: the first container of a signal handler would start one
+/// over everything built so far, which takes a second for some million objects.
+pub(crate) fn with_collector<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
+    let building = BUILDING.replace(false);
+    let postponed = building.then(|| Postponed::new(py).ok()).flatten();
     let paused = PAUSED.replace(false);
     if paused {
         // SAFETY: the thread is attached to the interpreter.
@@ -39,7 +48,48 @@ pub(crate) fn with_collector<T>(work: impl FnOnce() -> T) -> T {
         // SAFETY: the thread is attached to the interpreter.
         PAUSED.set(unsafe { ffi::PyGC_Disable() } == 1);
     }
+    drop(postponed);
+    BUILDING.set(building);
     result
+}
+
+/// Collections start only after more new containers than there can be, until this is dropped.
+struct Postponed<'py> {
+    collector: Bound<'py, PyModule>,
+    /// What `gc.get_threshold` returned before.
+    before: Bound<'py, PyTuple>,
+}
+
+impl<'py> Postponed<'py> {
+    const THRESHOLD: i32 = i32::MAX;
+
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        let collector = py.import(intern!(py, "gc"))?;
+        let before = Self::thresholds(&collector)?;
+        collector.call_method1(intern!(py, "set_threshold"), (Self::THRESHOLD,))?;
+        Ok(Self { collector, before })
+    }
+
+    fn thresholds(collector: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyTuple>> {
+        let name = intern!(collector.py(), "get_threshold");
+        Ok(collector.call_method0(name)?.cast_into()?)
+    }
+
+    /// Restores the threshold, unless other code has set one since.
+    fn restore(&self) -> PyResult<()> {
+        if Self::thresholds(&self.collector)?.get_item(0)?.extract::<i32>()? == Self::THRESHOLD {
+            let name = intern!(self.collector.py(), "set_threshold");
+            self.collector.call_method1(name, self.before.clone())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Postponed<'_> {
+    fn drop(&mut self) {
+        // The functions fail only if a program has replaced them.
+        let _restored = self.restore();
+    }
 }
 
 /// Fewer containers are built without a pause: a collection starts only after some 700 new ones.
@@ -49,17 +99,20 @@ impl<'py> CollectorPause<'py> {
     /// Switches the collector off if it is on and many containers are to be built. The caller runs
     /// no Python code until the drop, except within [`with_collector`].
     pub(crate) fn new(py: Python<'py>, containers: usize) -> Self {
-        let useful = containers >= MANY_CONTAINERS && LOCKED && py.version_info() < (3, 12);
+        let many = containers >= MANY_CONTAINERS && LOCKED;
         // SAFETY: the thread is attached to the interpreter.
-        if useful && unsafe { ffi::PyGC_Disable() } == 1 {
+        if many && py.version_info() < (3, 12) && unsafe { ffi::PyGC_Disable() } == 1 {
             PAUSED.set(true);
         }
-        Self { _attached: PhantomData }
+        let was_building = BUILDING.get();
+        BUILDING.set(many || was_building);
+        Self { _attached: PhantomData, was_building }
     }
 }
 
 impl Drop for CollectorPause<'_> {
     fn drop(&mut self) {
+        BUILDING.set(self.was_building);
         if PAUSED.replace(false) {
             // SAFETY: the thread is attached to the interpreter for the lifetime `'py`.
             unsafe { ffi::PyGC_Enable() };
