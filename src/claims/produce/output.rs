@@ -29,7 +29,8 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
         return Err(ProduceError::occupied(path, message));
     }
     let beside = path.parent().unwrap_or(Path::new("")).join(fresh_name()?);
-    let written = write_new(&beside, text)
+    let written = write_new(&beside, text, before.as_ref())
+        // The system may have left out some of them.
         .and_then(|()| before.map_or(Ok(()), |before| fs::set_permissions(&beside, before)))
         .and_then(|()| fs::rename(&beside, path));
     written.map_err(|error| {
@@ -69,10 +70,10 @@ fn fill_existing(
         for (path, text) in files {
             // Each file takes far longer than a poll.
             poll();
-            write_new(&temporary.join(path), text).map_err(|error| failed(path, error))?;
+            write_new(&temporary.join(path), text, None).map_err(|error| failed(path, error))?;
         }
         let (name, text) = last;
-        write_new(&temporary.join(name), text).map_err(|error| failed(name, error))?;
+        write_new(&temporary.join(name), text, None).map_err(|error| failed(name, error))?;
         let place = |name| fs::rename(temporary.join(name), folder.join(name));
         place(inner).map_err(|error| failed(inner, error))?;
         place(name).map_err(|error| {
@@ -115,9 +116,19 @@ impl Drop for Created<'_> {
     }
 }
 
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())
+/// Writes a new file. It has at most these permissions before its content is there: others may not be allowed
+/// to read it.
+fn write_new(path: &Path, text: &str, permissions: Option<&fs::Permissions>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(permissions) = permissions {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(permissions.mode() & 0o777);
+    }
+    #[cfg(not(unix))]
+    let _unused = permissions;
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 /// Creates a folder that only its owner can access, where the system has such permissions.
@@ -167,6 +178,39 @@ mod tests {
             assert!(refused("link"));
             assert_eq!(scratch.names(), ["folder", "link"]);
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_private_file_is_private_while_it_is_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new("output-private");
+        let path = scratch.0.join("file");
+        fs::write(&path, "first").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let text = "second ".repeat(1 << 20);
+        let (folder, written) = (&scratch.0, &std::sync::atomic::AtomicBool::new(false));
+        let ordering = std::sync::atomic::Ordering::SeqCst;
+        let modes = std::thread::scope(|scope| {
+            let watcher = scope.spawn(move || {
+                let mut modes = Vec::new();
+                while !written.load(ordering) {
+                    let beside = folder.read_dir().unwrap().flatten();
+                    let beside = beside.filter(|entry| entry.file_name() != "file");
+                    let found = beside.filter_map(|entry| entry.metadata().ok());
+                    modes.extend(found.map(|found| found.permissions().mode() & 0o777));
+                    written.store(!modes.is_empty(), ordering);
+                }
+                modes
+            });
+            // Until the watcher has seen a temporary file.
+            while !written.load(ordering) {
+                replace(&path, &text).unwrap();
+            }
+            watcher.join().unwrap()
+        });
+        assert!(modes.iter().all(|mode| mode & 0o177 == 0), "{modes:?}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
