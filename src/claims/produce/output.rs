@@ -11,6 +11,9 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+/// How the names of temporary files and folders begin.
+const TEMPORARY: &str = ".compactwire-";
+
 /// Writes a file. Replaces a regular file if there is one.
 pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
     let failed = |error| ProduceError::io(path, error);
@@ -58,8 +61,19 @@ fn fill_existing(
 ) -> Result<()> {
     let failed = |name: &str, error| ProduceError::io(&folder.join(name), error);
     let unusable = |error| ProduceError::io(folder, error);
-    if folder.read_dir().map_err(unusable)?.next().is_some() {
-        let message = "the folder is not empty; name a new folder, or empty this one";
+    let mut message = None;
+    for entry in folder.read_dir().map_err(unusable)? {
+        let name = entry.map_err(unusable)?.file_name();
+        message = Some("the folder is not empty; name a new folder, or empty this one".to_owned());
+        if let Some(name) = name.to_str().filter(|name| name.starts_with(TEMPORARY)) {
+            message = Some(format!(
+                "the folder is not empty: {name} is the unfinished work of another run, and holds nothing but \
+                 copies; if that run has ended, remove it, or name a new folder"
+            ));
+            break;
+        }
+    }
+    if let Some(message) = message {
         return Err(ProduceError::occupied(folder, message));
     }
     let temporary = folder.join(fresh_name()?);
@@ -145,7 +159,7 @@ fn private_folder(path: &Path) -> io::Result<()> {
 /// A new random name that cannot be the name of a receipt.
 fn fresh_name() -> Result<String> {
     let number = getrandom::u64().map_err(|_| ProduceError::Randomness)?;
-    Ok(format!(".compactwire-{number:016x}.tmp"))
+    Ok(format!("{TEMPORARY}{number:016x}.tmp"))
 }
 
 #[cfg(test)]
@@ -226,7 +240,12 @@ mod tests {
         assert!(fill(&scratch.0.join("other/deep"), "inner", &bad, ("last", "z")).is_err());
         fs::create_dir(scratch.0.join("empty")).unwrap();
         assert!(fill(&scratch.0.join("empty"), "inner", &bad, ("last", "z")).is_err());
-        assert_eq!(scratch.names(), ["empty", "new"]);
+        let left = fresh_name().unwrap();
+        fs::create_dir_all(scratch.0.join("killed").join(&left)).unwrap();
+        let killed = fill(&scratch.0.join("killed"), "inner", &good, ("last", "z")).unwrap_err();
+        assert!(killed.to_string().contains(&left), "{killed}");
+        assert!(scratch.0.join("killed").join(&left).is_dir());
+        assert_eq!(scratch.names(), ["empty", "killed", "new"]);
         assert!(scratch.0.join("empty").read_dir().unwrap().next().is_none());
     }
 }
