@@ -93,8 +93,8 @@ def _not_empty(names: list[str]) -> str:
     if not unfinished:
         return "the folder is not empty; name a new folder, or empty this one"
     return (
-        f"the folder is not empty: {unfinished[0]} is the unfinished work of another run, and holds "
-        "nothing but copies; if that run has ended, remove it, or name a new folder"
+        f"the folder is not empty: {unfinished[0]} is the unfinished work of another run, and "
+        "holds nothing but copies; if that run has ended, remove it, or name a new folder"
     )
 
 
