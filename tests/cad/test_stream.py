@@ -83,7 +83,9 @@ def test_a_stream_takes_paths_files_and_chunks(tmp_path: Path) -> None:
 
 def test_a_text_in_place_of_a_path_names_the_class_that_reads_it() -> None:
     for text in ("C 1 2 3\nS 1\n", "C 1 2 3\n" * 1000):
-        with pytest.raises(ValueError, match="content, not the path of a file; use `io.StringIO`"):
+        with pytest.raises(
+            ValueError, match=r"content, not the path of a file; use `io\.StringIO`"
+        ):
             cad.iter_compact(text)
     with pytest.raises(FileNotFoundError):
         cad.iter_compact("missing.vcadc")

@@ -408,7 +408,7 @@ def test_load_of_a_text_names_loads() -> None:
 
 def test_rows_of_a_text_name_the_class_that_reads_it() -> None:
     text = gcf.dumps(ORDERS)
-    with pytest.raises(ValueError, match="content, not the path of a file; use `io.StringIO`"):
+    with pytest.raises(ValueError, match=r"content, not the path of a file; use `io\.StringIO`"):
         gcf.iter_rows(text)
     with pytest.raises(FileNotFoundError):
         gcf.iter_rows("missing.gcf")
