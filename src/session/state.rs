@@ -270,7 +270,8 @@ mod tests {
         let bytes = session().to_bytes().unwrap();
         for rest in [&b"\0"[..], b"\xc1", b"\xdd", &bytes] {
             let refused = Session::from_bytes(&[&bytes, rest].concat()).unwrap_err();
-            assert_eq!(refused.to_string(), "expected the output of to_bytes of this version");
+            let expected = "invalid session state: expected the output of to_bytes of this version";
+            assert_eq!(refused.to_string(), expected);
         }
     }
 
