@@ -223,7 +223,7 @@ mod tests {
             }
             watcher.join().unwrap()
         });
-        assert!(modes.iter().all(|mode| mode & 0o177 == 0), "{modes:?}");
+        assert!(modes.iter().all(|mode| mode & 0o777 == 0o600), "{modes:?}");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
