@@ -50,7 +50,7 @@ def _version(package: str) -> str:
 def measure(*, quick: bool) -> report.Record:
     """Measure everything."""
     effort: Effort = QUICK if quick else FULL
-    speed = {name: systems.measure(name, effort, quick=quick) for name in systems.SYSTEMS}
+    speed = {key: systems.measure(key, effort, quick=quick) for key in systems.SYSTEMS}
     return {
         "machine": machine(),
         "speed": speed.pop("messages"),
