@@ -61,19 +61,7 @@ fn fill_existing(
 ) -> Result<()> {
     let failed = |name: &str, error| ProduceError::io(&folder.join(name), error);
     let unusable = |error| ProduceError::io(folder, error);
-    let mut message = None;
-    for entry in folder.read_dir().map_err(unusable)? {
-        let name = entry.map_err(unusable)?.file_name();
-        message = Some("the folder is not empty; name a new folder, or empty this one".to_owned());
-        if let Some(name) = name.to_str().filter(|name| name.starts_with(TEMPORARY)) {
-            message = Some(format!(
-                "the folder is not empty: {name} is the unfinished work of another run, and holds nothing but \
-                 copies; if that run has ended, remove it, or name a new folder"
-            ));
-            break;
-        }
-    }
-    if let Some(message) = message {
+    if let Some(message) = not_empty(folder).map_err(unusable)? {
         return Err(ProduceError::occupied(folder, message));
     }
     let temporary = folder.join(fresh_name()?);
@@ -143,6 +131,23 @@ fn write_new(path: &Path, text: &str, permissions: Option<&fs::Permissions>) -> 
     #[cfg(not(unix))]
     let _unused = permissions;
     options.open(path)?.write_all(text.as_bytes())
+}
+
+/// Why a folder cannot be filled: it is not empty. A run that is killed cannot remove its work.
+fn not_empty(folder: &Path) -> io::Result<Option<String>> {
+    let mut found = None;
+    for entry in folder.read_dir()? {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(TEMPORARY) {
+            return Ok(Some(format!(
+                "the folder is not empty: {name} is the unfinished work of another run, and holds nothing but \
+                 copies; if that run has ended, remove it, or name a new folder"
+            )));
+        }
+        found = Some("the folder is not empty; name a new folder, or empty this one".to_owned());
+    }
+    Ok(found)
 }
 
 /// Creates a folder that only its owner can access, where the system has such permissions.
