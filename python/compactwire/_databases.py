@@ -31,7 +31,7 @@ def connect(path: _Path, **options: Any) -> sqlite3.Connection:
     name = os.fsdecode(path)
     if name.startswith("file:"):
         name = f"./{name}"
-    database: sqlite3.Connection = sqlite3.connect(name, STEP_S, **options)
+    database: sqlite3.Connection = sqlite3.connect(name, timeout=STEP_S, **options)
     return database
 
 
