@@ -152,10 +152,11 @@ pub(crate) fn one_of<T, const N: usize>(
     name: &str,
     choices: [(&str, T); N],
 ) -> PyResult<T> {
-    let names = choices.each_ref().map(|(choice, _)| format!("'{choice}'"));
+    // Most calls name a choice, so no text is made before it is needed.
+    let names = choices.each_ref().map(|(choice, _)| *choice);
     let chosen = choices.into_iter().find(|(choice, _)| *choice == name);
     chosen.map(|(_, choice)| choice).ok_or_else(|| {
-        let names = alternatives(&names);
+        let names = alternatives(&names.map(|name| format!("'{name}'")));
         invalid_option(option, &format!("{option} must be {names}, not {}", excerpt(name)))
     })
 }
