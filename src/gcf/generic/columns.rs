@@ -40,10 +40,8 @@ pub(crate) struct TableColumns<N> {
     pub expansion: u64,
     /// The additional expansion of a row that has all objects of the paths.
     pub path_expansion: u64,
-    /// The names of the members with a cell of their own, which may hold an attachment marker.
-    cell_names: NameIndex<'static>,
-    /// The member of each of those names.
-    cell_members: Vec<usize>,
+    /// The members after the first [`SCANNED`], by their names.
+    later: HashMap<Box<str>, usize>,
     /// How an ordinary row is read; `None` if all rows are read by the general reader.
     pub plan: Option<Plan>,
 }
@@ -149,6 +147,9 @@ impl PathMarks {
     }
 }
 
+/// How many members are compared one by one, which is faster than hashing. Most tables have fewer.
+const SCANNED: usize = 12;
+
 /// The bytes of memory that a field takes at most, without its name.
 pub(crate) const FIELD_SIZE: usize = 512;
 
@@ -159,8 +160,8 @@ pub(crate) const OBJECT_SIZE: u64 = 128;
 /// Prepares declared fields.
 struct Planner<'p, 't, N, F> {
     columns: TableColumns<N>,
-    /// The names of members. For a flattened member it is the first segment of its paths.
-    member_names: NameIndex<'t>,
+    /// The declared names with `>`: a path, and a member whose name is not one.
+    with_bracket: NameIndex<'t>,
     /// The children of the path nodes, by the node and the name.
     children: HashMap<(usize, Box<str>), usize>,
     max_depth: usize,
@@ -177,7 +178,7 @@ impl<N> TableColumns<N> {
         let names: usize = fields.iter().map(|field| field.name.len()).sum();
         memory::ensure(FIELD_SIZE * fields.len() + 4 * names).map_err(Box::<Fault>::from)?;
         let columns = Self {
-            members: Vec::new(),
+            members: Vec::with_capacity(fields.len()),
             paths: Vec::new(),
             leaves: Vec::new(),
             width: 0,
@@ -185,22 +186,17 @@ impl<N> TableColumns<N> {
             plain: true,
             expansion: 0,
             path_expansion: 0,
-            cell_names: NameIndex::new(),
-            cell_members: Vec::new(),
+            later: HashMap::new(),
             plan: None,
         };
         let mut planner = Planner {
             columns,
-            member_names: NameIndex::new(),
+            with_bracket: NameIndex::new(),
             children: HashMap::new(),
             max_depth,
             prepare,
         };
-        let mut declared = NameIndex::new();
         for field in polled(fields) {
-            if !declared.add(field.name.clone()).map_err(Box::<Fault>::from)? {
-                return Err(duplicate(&field));
-            }
             planner.add(field)?;
         }
         let mut columns = planner.columns;
@@ -215,6 +211,12 @@ where
     F: FnMut(Prepare<'_>) -> Result<N, E>,
 {
     fn add(&mut self, field: Field<'t>) -> Result<(), E> {
+        // Two names without a bracket are two members, whose names are compared below.
+        if field.name.contains('>')
+            && !self.with_bracket.add(field.name.clone()).map_err(Box::<Fault>::from)?
+        {
+            return Err(duplicate(&field));
+        }
         let cell = self.columns.width;
         if field.constant.is_none() {
             self.columns.width += 1;
@@ -223,7 +225,7 @@ where
             self.columns.plain = false;
             return self.add_path(&field, cell);
         }
-        if !self.member_names.add(field.name.clone()).map_err(Box::<Fault>::from)? {
+        if self.columns.member(&field.name).is_some() {
             return Err(duplicate(&field));
         }
         self.columns.expansion += field.name.len() as u64;
@@ -237,13 +239,21 @@ where
             self.columns.lists.push(true);
             Source::List(cell)
         } else {
-            self.columns.cell_members.push(self.columns.members.len());
-            let name = Cow::Owned(field.name.clone().into_owned());
-            self.columns.cell_names.add(name).map_err(Box::<Fault>::from)?;
             Source::Cell(cell)
         };
         let key = (self.prepare)(Prepare::Key(&field.name))?;
-        self.columns.members.push(Member::new(field.name.into_owned(), key, source));
+        self.member(field.name, key, source)
+    }
+
+    fn member(&mut self, name: Cow<'_, str>, key: N, source: Source<N>) -> Result<(), E> {
+        let columns = &mut self.columns;
+        let index = columns.members.len();
+        if index >= SCANNED {
+            let reserved = columns.later.try_reserve(1);
+            reserved.map_err(|_| Box::<Fault>::from(memory::exhausted()))?;
+            columns.later.insert((*name).into(), index);
+        }
+        columns.members.push(Member::new(name.into_owned(), key, source));
         Ok(())
     }
 
@@ -302,7 +312,7 @@ where
     /// The root node of a path.
     fn path_root(&mut self, field: &Field<'t>) -> Result<usize, E> {
         let first = field.name.split('>').next().unwrap_or_default();
-        if let Some(member) = self.member_names.find(first) {
+        if let Some(member) = self.columns.member(first) {
             return match self.columns.members[member].source {
                 Source::Path(root) => Ok(root),
                 _ => Err(duplicate(field)),
@@ -310,9 +320,7 @@ where
         }
         let key = (self.prepare)(Prepare::Key(first))?;
         let root = self.node(first, None)?;
-        let source = Source::Path(root);
-        self.columns.members.push(Member::new(first.to_owned(), key, source));
-        self.member_names.add(Cow::Owned(first.to_owned())).map_err(Box::<Fault>::from)?;
+        self.member(Cow::Borrowed(first), key, Source::Path(root))?;
         Ok(root)
     }
 }
@@ -326,9 +334,15 @@ pub(crate) fn scalar_size(scalar: Scalar<'_>) -> u64 {
 }
 
 impl<N> TableColumns<N> {
+    /// The member with this name. That of a flattened member is the first segment of its paths.
+    fn member(&self, name: &str) -> Option<usize> {
+        let first = self.members.iter().take(SCANNED).position(|member| member.name == name);
+        first.or_else(|| self.later.get(name).copied())
+    }
+
     /// The member with a cell of its own and this name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.cell_names.find(name).map(|index| self.cell_members[index])
+        self.member(name).filter(|&member| matches!(self.members[member].source, Source::Cell(_)))
     }
 
     /// The cell of a member that has one of its own.
@@ -366,7 +380,7 @@ impl Plan {
     /// Plans the rows of a table; `None` if its members do not follow the order of the cells, or if it has
     /// list columns.
     fn new<N>(columns: &TableColumns<N>) -> Option<Self> {
-        let mut plan = Self { steps: Vec::new(), depth: 1 };
+        let mut plan = Self { steps: Vec::with_capacity(columns.members.len()), depth: 1 };
         let mut cells = 0..columns.width;
         for (member, declared) in columns.members.iter().enumerate() {
             match declared.source {
