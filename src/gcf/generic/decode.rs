@@ -574,6 +574,10 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             emit!(self.sink.string(text));
             return Ok(());
         }
+        if let Some(scalar) = scalar::simple(self.text.as_bytes(), start, end) {
+            emit!(scalar.emit(self.sink));
+            return Ok(());
+        }
         let (token, _) = scalar::read(self.text, start, end, b'\n')?;
         self.emit_token(&token, start)
     }

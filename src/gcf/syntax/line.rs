@@ -150,8 +150,10 @@ impl<'t> Lines<'t> {
         let bytes = self.text.as_bytes();
         let mut steps = Steps::default();
         while from < bytes.len() {
-            steps.step();
-            let indent = block::leading(&bytes[from..], b' ');
+            let indent = match bytes[from] {
+                b' ' => block::leading(&bytes[from..], b' '),
+                _ => 0,
+            };
             let start = from + indent;
             let (end, next) = self.bounds(start);
             match bytes.get(start..end).unwrap_or_default() {
@@ -169,6 +171,7 @@ impl<'t> Lines<'t> {
                 }
                 _ => return Ok(Some(Line { start, end, indent, next })),
             }
+            steps.step();
             from = next;
         }
         Ok(None)

@@ -79,6 +79,26 @@ pub(crate) fn bare_word(
     (!is_blank(bytes[length - 1])).then(|| (&text[start..start + length], start + length))
 }
 
+/// The scalar of the token from `start` to `end`, if it is a number, boolean or null that [`read`] would return as
+/// one, without blanks.
+#[inline]
+pub(crate) fn simple(text: &[u8], start: usize, end: usize) -> Option<Scalar<'static>> {
+    match &text[start..end] {
+        b"-" => Some(Scalar::Null),
+        b"true" => Some(Scalar::Bool(true)),
+        b"false" => Some(Scalar::Bool(false)),
+        // A number is found faster if the text goes on behind it.
+        [b'-' | b'0'..=b'9', ..] => match number::scan(text, start) {
+            Scanned::Number(Number::Int(value), stop) if stop == end => Some(Scalar::Int(value)),
+            Scanned::Number(Number::Float(value), stop) if stop == end => {
+                Some(Scalar::Float(value))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Parses an element in the cell of a list column, up to `,`, `|` or `end`.
 pub(crate) fn read_element(text: &str, start: usize, end: usize) -> Read<(Token<'_>, usize)> {
     read_up_to(text, start, end, *b",|")
@@ -245,6 +265,24 @@ mod tests {
         for text in ["", "true", "false", "1", "-", "~", "^", "\"a\"", " a", "é"] {
             assert_eq!(bare_word(text, 0, text.len(), b'|'), None, "{text}");
         }
+    }
+
+    #[test]
+    fn simple_scalars_are_read_as_their_tokens() {
+        for text in ["-", "true", "false", "0", "-0", "-7", "12345678901234567", "1.5", "-0.25"] {
+            for after in ["", "\n", "|", "\nb=1234567"] {
+                let whole = format!("{text}{after}");
+                let scalar = simple(whole.as_bytes(), 0, text.len());
+                assert_eq!(scalar, one(text).unwrap().scalar(), "{text}");
+                assert!(scalar.is_some(), "{text}");
+            }
+        }
+        for text in
+            ["", "~", "^", "-a", "--1", "01", "1.", "1 ", " 1", "tru", "falsey", "\"1\"", "1|"]
+        {
+            assert_eq!(simple(format!("{text}\n").as_bytes(), 0, text.len()), None, "{text}");
+        }
+        assert_eq!(simple(b"9223372036854775808", 0, 19), None);
     }
 
     #[test]
