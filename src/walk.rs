@@ -182,10 +182,22 @@ pub trait Columns: Sink {
     /// `mark` are still open.
     fn reset(&mut self, mark: Self::Mark);
 
-    /// Whether the innermost object has no other member with the key that was received last; `None` if the
-    /// sink does not know.
-    fn is_new_key(&self) -> Option<bool> {
-        None
+    /// Whether the sink finds out itself that an object gets a key twice. The emitter then asks
+    /// [`Self::has_repeated`] after each member, and otherwise compares the keys itself.
+    fn finds_repeated_keys(&self) -> bool {
+        false
+    }
+
+    /// Whether the innermost object had the key of its last complete member before. Asked only after a member
+    /// that was received by [`Sink::key`], if the sink [`finds_repeated_keys`](Self::finds_repeated_keys).
+    fn has_repeated(&self) -> bool {
+        false
+    }
+
+    /// Whether the innermost object had the key that was received last before. Asked as `has_repeated`, but while
+    /// the member may be incomplete.
+    fn has_key(&self) -> bool {
+        false
     }
 }
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,9 @@ from hypothesis import strategies as st
 from compactwire import gcf
 from tests.strategies.gcf import result_or_error, same, tables, values
 from tests.vectors import OWN, PUBLISHED, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = "GCF profile=generic\n"
 
@@ -115,6 +119,68 @@ def test_a_duplicate_key_is_found_in_every_object() -> None:
             gcf.loads(keyed.replace("?", key))
     with pytest.raises(gcf.GcfError, match="duplicate member"):
         gcf.loads(HEADER + "a=1\nb=2\na=3\n")
+
+
+def error_of(read: Callable[[str], Any], text: str) -> Any:
+    found = result_or_error(lambda: read(text))
+    return found.args if isinstance(found, gcf.GcfError) else None
+
+
+KEYED = "## [?:]{key,a,b}\n" + "".join(f"{key}|1|{key}x\n" for key in "klmnop") + "##! counts=6\n"
+
+
+@given(
+    st.sampled_from([KEYED, "## [2]{id}\n@0 1\n  .sub {}\n    u=1\n    v=2\n    w=3\n@1 5\n"])
+    | values.map(lambda value: gcf.dumps(value).removeprefix(HEADER)),
+    st.data(),
+)
+def test_repeated_lines_are_the_same_error_for_every_reader(body: str, data: st.DataObject) -> None:
+    """`loads` finds a repeated key when it has the value, other readers when they have the key."""
+    lines = body.splitlines(keepends=True) or ["a=1\n"]
+    for _ in range(data.draw(st.integers(1, 2))):
+        line = data.draw(st.sampled_from(lines))
+        line += data.draw(st.sampled_from(["", "", "|", " ", "\\"]))
+        lines.insert(data.draw(st.integers(0, len(lines))), line)
+    text = HEADER + "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    assert error_of(gcf.loads, text) == error_of(gcf.to_json, text)
+
+
+@pytest.mark.parametrize(
+    "value", ["3", "-", "[1]: x", "[0]:", '"a', "99999999999999999999", "[2]: x", "~"]
+)
+def test_a_repeated_key_comes_before_an_error_in_its_value(value: str) -> None:
+    member = f"a{value}" if value.startswith("[") else f"a={value}"
+    with pytest.raises(gcf.GcfError) as caught:
+        gcf.loads(f"{HEADER}## s\n  a=1\n  b=2\n  {member}\n")
+    assert (caught.value.code, caught.value.line) == ("duplicate_key", 5)
+
+
+@pytest.mark.parametrize("below", ["", "    a=1\n", "    a=1\n    a=2\n", "      a=1\n", "\t"])
+def test_a_repeated_key_comes_before_an_error_below_it(below: str) -> None:
+    with pytest.raises(gcf.GcfError) as caught:
+        gcf.loads(f"{HEADER}## s\n  ## a\n    b=2\n  c=1\n  ## a\n{below}")
+    assert (caught.value.code, caught.value.line) == ("duplicate_key", 6)
+    keyed = "## [2:]{key,v}\nx|^\n"
+    with pytest.raises(gcf.GcfError) as caught:
+        gcf.loads(f"{HEADER}{keyed.replace('^', '1')}x|2\n{below}")
+    assert (caught.value.code, caught.value.line) == ("duplicate_member_key", 4)
+
+
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="each call has its own keys then"
+)
+def test_short_keys_of_the_last_texts_are_kept() -> None:
+    def keys(text: str) -> list[str]:
+        return list(gcf.loads(HEADER + text))
+
+    first, second = keys("kept_key=1\nkept_key_of_16_b=2\n"), keys("kept_key=3\n")
+    assert first == ["kept_key", "kept_key_of_16_b"]
+    assert first[0] is second[0]
+    # Kept objects are few, whatever was read.
+    count = sys.getallocatedblocks()
+    for at in range(0, 20_000, 1000):
+        assert len(keys("".join(f"k{i}=-\n" for i in range(at, at + 1000)))) == 1000
+    assert sys.getallocatedblocks() - count < 3000
 
 
 def test_the_collector_is_as_before_after_every_outcome() -> None:

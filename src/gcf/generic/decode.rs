@@ -239,6 +239,7 @@ pub(crate) enum MemberForm {
 const EXPANSION_FACTOR: usize = 2;
 
 pub(crate) const DUPLICATE_MEMBER: &str = "duplicate member";
+pub(super) const DUPLICATE_ROW: &str = "duplicate member key";
 
 /// Calls the sink and converts its error.
 macro_rules! emit {
@@ -478,15 +479,39 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     fn member(&mut self, line: Line, depth: usize, names: &mut NameIndex<'t>) -> DecodeResult<S> {
         let (name, form) = self.member_head(line)?;
+        let mark = self.sink.mark();
         emit!(self.sink.key(&name));
-        let is_new = match self.sink.is_new_key() {
-            Some(is_new) => is_new,
-            None => names.add(name)?,
-        };
-        if !is_new {
+        if self.sink.finds_repeated_keys() {
+            let read = self.member_value(line, depth, form);
+            return self.unless_repeated(read, mark, line, Code::DuplicateKey, DUPLICATE_MEMBER);
+        }
+        if !names.add(name)? {
             return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
         }
         self.member_value(line, depth, form)
+    }
+
+    /// What came of reading the value of a member whose key is in `line`, unless its object had the key before:
+    /// the sink finds that only when it has the value. `mark` is the position before the key.
+    #[inline]
+    pub(super) fn unless_repeated(
+        &mut self,
+        read: DecodeResult<S>,
+        mark: S::Mark,
+        line: Line,
+        code: Code,
+        message: &str,
+    ) -> DecodeResult<S> {
+        let is_repeated = match &read {
+            Ok(()) => self.sink.has_repeated(),
+            // An error in the value comes after one in the key.
+            Err(Failure::Fault(_)) => {
+                self.sink.reset(mark);
+                self.sink.has_key()
+            }
+            Err(Failure::Sink(_)) => false,
+        };
+        if is_repeated { self.fail(code, line, message) } else { read }
     }
 
     /// Reads the key of a member and determines the form of its value.

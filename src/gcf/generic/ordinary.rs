@@ -10,8 +10,9 @@
 //! rows. To measure it again, let [`Rows::expects_ordinary`] return false and run `python -m benches.gcf`.
 
 use super::columns::{PathNode, Plan, Source, Step, TableColumns};
-use super::decode::{DecodeResult, Decoder, Failure, SharedColumns, emit};
+use super::decode::{DUPLICATE_ROW, DecodeResult, Decoder, Failure, SharedColumns, emit};
 use super::row::{Row, TableState};
+use crate::gcf::error::Code;
 use crate::gcf::syntax::declaration::Count;
 use crate::gcf::syntax::line::Line;
 use crate::gcf::syntax::name_index::NameIndex;
@@ -74,6 +75,8 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             return Ok(true);
         }
         let mut start = line.start;
+        // Whether the sink finds the key of a row repeated when it has the row.
+        let checks = rows.names.is_some() && self.sink.finds_repeated_keys();
         // The offset of the current row's line if it lies after the line that `self.lines` peeks at.
         let mut ahead = None;
         loop {
@@ -91,15 +94,22 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 self.ordinary += 1;
             }
             let marked = self.marked.len() > cells.marked;
-            if let Some(below) = self.ordinary_line(cells.next, rows.depth).filter(|_| !marked) {
-                emit!(self.sink.end_object());
+            let below = self.ordinary_line(cells.next, rows.depth).filter(|_| !marked);
+            let read = match below {
+                Some(_) => self.sink.end_object().map_err(Failure::Sink),
+                None => self.ordinary_end(start, &cells, rows),
+            };
+            if checks {
+                let line = Line::new(start, rows.depth, cells.next);
+                self.unless_repeated(read, mark, line, Code::DuplicateMemberKey, DUPLICATE_ROW)?;
+            } else {
+                read?;
+            }
+            if let Some(below) = below {
                 start = below;
                 ahead = Some(cells.next);
             } else {
                 ahead = None;
-                self.resume(cells.next)?;
-                self.ordinary_attachments(start, &cells, rows)?;
-                emit!(self.sink.end_object());
                 let below = self
                     .lines
                     .peek()
@@ -155,14 +165,11 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             let Some((key, stop)) = self.ordinary_key(cells.start) else { return Ok(None) };
             cells.start = stop + 1;
             emit!(self.sink.key(&key));
-            let is_new = if let Some(is_new) = self.sink.is_new_key() {
-                is_new
-            } else {
+            if !self.sink.finds_repeated_keys() {
                 rows.has_name = names.add(key)?;
-                rows.has_name
-            };
-            if !is_new {
-                return Ok(None);
+                if !rows.has_name {
+                    return Ok(None);
+                }
             }
         }
         emit!(self.sink.begin_row(table.members.len()));
@@ -363,6 +370,20 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Continues after the cells of the row whose content begins at `start`: reads its attachments, and emits the
+    /// end of its object.
+    fn ordinary_end(
+        &mut self,
+        start: usize,
+        cells: &Cells,
+        rows: &mut Rows<'_, 't, S::Prepared>,
+    ) -> DecodeResult<S> {
+        self.resume(cells.next)?;
+        self.ordinary_attachments(start, cells, rows)?;
+        emit!(self.sink.end_object());
+        Ok(())
     }
 
     /// Reads the attachments of the row whose content begins at `start`.

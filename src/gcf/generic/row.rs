@@ -6,7 +6,8 @@
 
 use super::columns::{Member, PathMarks, PathValue, Source};
 use super::decode::{
-    DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit, emit_scalar,
+    DUPLICATE_ROW, DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit,
+    emit_scalar,
 };
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Fault};
@@ -180,12 +181,10 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     ) -> DecodeResult<S, usize> {
         let (key, stop) = self.row_key(line, start)?;
         emit!(self.sink.key(&key));
-        let is_new = match self.sink.is_new_key() {
-            Some(is_new) => is_new,
-            None => add_key(key)?,
-        };
+        let is_new =
+            if self.sink.finds_repeated_keys() { !self.sink.has_key() } else { add_key(key)? };
         if !is_new {
-            return self.fail(Code::DuplicateMemberKey, line, "duplicate member key");
+            return self.fail(Code::DuplicateMemberKey, line, DUPLICATE_ROW);
         }
         Ok(stop)
     }

@@ -11,6 +11,7 @@
 //! - [`moments`]: dates and times as text.
 //! - [`document`]: objects as a source of CAD documents.
 //! - [`objects`]: the sink that builds Python objects.
+//! - [`texts`]: short texts of documents, of which equal ones are one object.
 //! - [`collector`]: the pause of the garbage collector while objects are built.
 //! - [`vocabulary`]: the names of a format as Python strings.
 //!
@@ -27,6 +28,7 @@ pub(super) mod objects;
 pub(super) mod owned;
 pub(super) mod read;
 pub(super) mod read_fast;
+mod texts;
 pub(super) mod vocabulary;
 
 use crate::errors::{Result, invalid_format};

@@ -1,9 +1,10 @@
 //! Builds Python objects from the events of a value, each as early as possible.
 //!
 //! A member is added to its dict as soon as its value is complete. The elements of open lists stay on a
-//! stack, so that a list is allocated at its exact size. Equal short texts become one object, keys and
-//! values alike, because texts repeat in most documents. Only the operator `is` can tell the difference.
+//! stack, so that a list is allocated at its exact size. Short texts, keys and values alike, are those of
+//! [`super::texts`].
 
+use super::texts::{Keys, SHORT, Texts};
 use super::vocabulary::Vocabulary;
 use crate::errors::{Error, Result};
 use crate::make::{
@@ -21,18 +22,18 @@ const MAX_KEYS: usize = 1 << 12;
 /// The size of a few rows.
 const ROW_SIZE: usize = 4096;
 
-/// How many short texts are kept at most. A power of two.
-const MAX_TEXTS: usize = 1 << 10;
-
 /// A sink that builds a Python object.
 pub(crate) struct Objects<'py> {
     py: Python<'py>,
     /// The elements of open lists, and the complete value.
     values: Vec<Bound<'py, PyAny>>,
     open: Vec<Open<'py>>,
-    texts: Texts<'py>,
-    /// The keys that are too long for `texts`.
-    keys: HashMap<Box<str>, Bound<'py, PyString>>,
+    texts: Texts,
+    /// The short keys, if they are not those of `texts`.
+    keys: Keys,
+    long_keys: HashMap<Box<str>, Bound<'py, PyString>>,
+    /// Whether the last member that was put into an open dict has replaced another.
+    repeated: bool,
     /// Whether each open dict contains all earlier members of its object: not if the caller takes members
     /// one by one.
     whole: bool,
@@ -42,57 +43,8 @@ pub(crate) struct Objects<'py> {
 enum Open<'py> {
     /// A list, and where its elements begin.
     List(usize),
-    /// A dict, and the key of its next member.
-    Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>),
-}
-
-/// A hash table of short texts without collision lists: a text replaces the one in its slot.
-struct Texts<'py> {
-    slots: Vec<Slot<'py>>,
-    /// Texts that exist already.
-    names: Option<&'static Vocabulary>,
-}
-
-/// All slots together are half as large as the nearest cache of a processor.
-#[derive(Default)]
-struct Slot<'py> {
-    /// The bytes of the text, and its length in the highest byte.
-    text: [u64; 2],
-    object: Option<Bound<'py, PyString>>,
-}
-
-impl<'py> Texts<'py> {
-    /// A table for a document of `size` bytes.
-    fn new(size: usize) -> Self {
-        let mut slots = Vec::new();
-        slots.resize_with((size / 32).next_power_of_two().clamp(16, MAX_TEXTS), Slot::default);
-        Self { slots, names: None }
-    }
-
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "two halves; a few bits of a hash")]
-    fn get(&mut self, py: Python<'py>, text: Text<'_>) -> Result<Bound<'py, PyString>> {
-        let length = text.text.len();
-        if !(1..16).contains(&length) {
-            return Ok(make_text(py, text)?);
-        }
-        let [low, high] = [text.word as u64, (text.word >> 64) as u64 | (length as u64) << 56];
-        let mixed = (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let last = self.slots.len() - 1;
-        let slot = &mut self.slots[(mixed >> 48) as usize & last];
-        if let Some(object) = &slot.object
-            && slot.text == [low, high]
-        {
-            return Ok(object.clone());
-        }
-        let known = self.names.and_then(|names| names.get(text.text));
-        let object = match known {
-            Some(known) => known.bind(py).clone(),
-            None => make_text(py, text)?,
-        };
-        *slot = Slot { text: [low, high], object: Some(object.clone()) };
-        Ok(object)
-    }
+    /// A dict, the key of its next member, and its size before that member.
+    Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>, usize),
 }
 
 impl<'py> Objects<'py> {
@@ -103,7 +55,9 @@ impl<'py> Objects<'py> {
             values: Vec::new(),
             open: Vec::new(),
             texts: Texts::new(size),
-            keys: HashMap::new(),
+            keys: Keys::take(),
+            long_keys: HashMap::new(),
+            repeated: false,
             whole: true,
         }
     }
@@ -111,9 +65,8 @@ impl<'py> Objects<'py> {
     /// A builder for a document of `size` bytes with the names of a format. Its readers, and constants in the
     /// code of a user, find members by these objects without comparing texts.
     pub(crate) fn with_names(py: Python<'py>, size: usize, names: &'static Vocabulary) -> Self {
-        let mut objects = Self::new(py, size);
-        objects.texts.names = Some(names);
-        objects
+        // Keys that were kept would be found before the names.
+        Self { texts: Texts::with_names(size, names), keys: Keys::none(), ..Self::new(py, size) }
     }
 
     /// A builder for the rows of a document one by one: each row, and each member of an object of
@@ -141,18 +94,19 @@ impl<'py> Objects<'py> {
 
     #[inline(always)]
     fn key_object(&mut self, key: &str) -> Result<Bound<'py, PyString>> {
-        if key.len() < 16 {
-            return self.texts.get(self.py, Text::new(key));
+        if key.len() < SHORT {
+            let table = self.keys.table().unwrap_or(&mut self.texts);
+            return table.get(self.py, Text::new(key));
         }
-        if let Some(known) = self.keys.get(key) {
+        if let Some(known) = self.long_keys.get(key) {
             return Ok(known.clone());
         }
         // The key is not interned: some versions of Python never free interned strings, and a peer chose
         // this one.
         let object = make_text(self.py, Text::new(key))?;
-        if self.keys.len() < MAX_KEYS {
+        if self.long_keys.len() < MAX_KEYS {
             ensure_memory(key.len())?;
-            self.keys.insert(key.into(), object.clone());
+            self.long_keys.insert(key.into(), object.clone());
         }
         Ok(object)
     }
@@ -160,8 +114,10 @@ impl<'py> Objects<'py> {
     /// Adds a value to the innermost container.
     #[inline(always)]
     fn put(&mut self, value: Bound<'py, PyAny>) -> Result<()> {
-        if let Some(Open::Dict(dict, Some(key))) = self.open.last() {
-            return Ok(set(dict, key, &value)?);
+        if let Some(Open::Dict(dict, Some(key), size)) = self.open.last() {
+            set(dict, key, &value)?;
+            self.repeated = dict.len() == *size;
+            return Ok(());
         }
         Ok(push(&mut self.values, value)?)
     }
@@ -169,7 +125,7 @@ impl<'py> Objects<'py> {
     /// Adds a member to the innermost container, a dict.
     #[inline]
     fn put_member(&self, name: &Prepared, value: &Bound<'py, PyAny>) -> Result<()> {
-        if let (Some(Open::Dict(dict, _)), Prepared::Name(name)) = (self.open.last(), name) {
+        if let (Some(Open::Dict(dict, ..)), Prepared::Name(name)) = (self.open.last(), name) {
             name.set(dict, value)?;
         }
         Ok(())
@@ -177,8 +133,9 @@ impl<'py> Objects<'py> {
 
     #[inline]
     fn set_key(&mut self, name: Bound<'py, PyString>) {
-        if let Some(Open::Dict(_, key)) = self.open.last_mut() {
+        if let Some(Open::Dict(dict, key, size)) = self.open.last_mut() {
             *key = Some(name);
+            *size = dict.len();
         }
     }
 
@@ -242,7 +199,7 @@ impl Sink for Objects<'_> {
 
     #[inline]
     fn begin_object(&mut self) -> Result<()> {
-        self.open.push(Open::Dict(make_dict(self.py)?, None));
+        self.open.push(Open::Dict(make_dict(self.py)?, None, 0));
         Ok(())
     }
 
@@ -256,7 +213,7 @@ impl Sink for Objects<'_> {
     #[inline]
     fn end_object(&mut self) -> Result<()> {
         match self.open.pop() {
-            Some(Open::Dict(dict, _)) => self.put(dict.into_any()),
+            Some(Open::Dict(dict, ..)) => self.put(dict.into_any()),
             _ => Ok(()),
         }
     }
@@ -298,7 +255,7 @@ impl Columns for Objects<'_> {
 
     #[inline]
     fn begin_row(&mut self, members: usize) -> Result<()> {
-        self.open.push(Open::Dict(make_dict_for(self.py, members)?, None));
+        self.open.push(Open::Dict(make_dict_for(self.py, members)?, None, 0));
         Ok(())
     }
 
@@ -342,12 +299,21 @@ impl Columns for Objects<'_> {
         self.values.truncate(values);
     }
 
-    fn is_new_key(&self) -> Option<bool> {
+    fn finds_repeated_keys(&self) -> bool {
+        self.whole
+    }
+
+    fn has_repeated(&self) -> bool {
+        self.repeated
+    }
+
+    fn has_key(&self) -> bool {
         match self.open.last() {
-            Some(Open::Dict(dict, Some(key))) if self.whole => {
-                dict.contains(key).ok().map(|found| !found)
+            // The member may have been put into the dict before its error was found.
+            Some(Open::Dict(dict, Some(key), size)) => {
+                dict.len() == *size && dict.contains(key).unwrap_or(false)
             }
-            _ => None,
+            _ => false,
         }
     }
 }
