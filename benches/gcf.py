@@ -138,10 +138,10 @@ def writing(texts: Texts) -> Iterator[Case]:
         return orjson_dumps(value).decode()
 
     orjson_dumps = texts.orjson
-    yield Case("gcf.dumps", size, f"{ORJSON}, decoded", DUMPS[size],
+    yield Case("gcf.dumps", size, f"{ORJSON}, decoded", DUMPS.get(size),
                lambda: calls(gcf.dumps, decoded), collectors=(False, True))  # fmt: skip
     if work := to_bytes:
-        yield Case("gcf.dumps_bytes", size, ORJSON, DUMPS_BYTES[size],
+        yield Case("gcf.dumps_bytes", size, ORJSON, DUMPS_BYTES.get(size),
                    lambda: calls(work, orjson_dumps), collectors=(False, True))  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def reading(texts: Texts) -> Iterator[Case]:
     for name, fresh in (("str", bytes.decode), ("bytes", renewed)):
         for collector, targets in ((False, LOADS), (True, LOADS_COLLECTED)):
             yield Case(
-                f"gcf.loads of {name}", size, ORJSON, targets[size],
+                f"gcf.loads of {name}", size, ORJSON, targets.get(size),
                 lambda fresh=fresh: (
                     Call(gcf.loads, partial(fresh, texts.gcf), kept=True),
                     Call(orjson.loads, partial(fresh, texts.json), kept=True),

@@ -120,6 +120,28 @@ def long_texts(count: int) -> list[dict[str, Any]]:
     ]
 
 
+def record() -> dict[str, Any]:
+    """One short object, as in most messages."""
+    return {
+        "id": 17, "name": "Ada", "status": "open", "amount": 12.5, "currency": "EUR", "paid": False,
+        "note": None, "created": "2026-01-02",
+    }  # fmt: skip
+
+
+def few_rows() -> list[dict[str, Any]]:
+    """A short table."""
+    return [{"id": i, "name": f"n{i}", "ok": True, "temp": 1.5 * i} for i in range(3)]
+
+
+def found() -> dict[str, Any]:
+    """What a search tool returns."""
+    return {
+        "ok": True,
+        "results": [{"path": f"src/a{i}.rs", "line": i, "text": "fn main"} for i in range(10)],
+        "meta": {"took_ms": 12, "total": 10},
+    }
+
+
 def ints(rows: int) -> list[dict[str, int]]:
     """Ten columns of ints, from one digit to fifteen."""
     pick = random.Random(rows)
@@ -194,6 +216,9 @@ def shapes(scale: int = 1) -> list[Shape]:
         Shape("keyed map of 1,000", lambda: keyed(1_000 // scale)),
         Shape("deep JSON, 100 levels", lambda: deep(100 // scale)),
         Shape("100 long texts", lambda: long_texts(100 // scale)),
+        Shape("a record of 8 members", record),
+        Shape("3 rows of 4 columns", few_rows),
+        Shape("a tool result of 10 rows", found),
         Shape("500 rows with datetimes", lambda: dated(500 // scale), with_datetimes),
         Shape("500 flat rows, an OrderedDict last", lambda: flat(500 // scale), with_ordered_dict),
     ]
