@@ -71,6 +71,11 @@ class Problem(NamedTuple):
         )
 
 
+def is_of_pandas(data: Any, /) -> bool:
+    """Whether the class of data, or one that it is derived from, is of pandas."""
+    return any(str(cls.__module__).partition(".")[0] == "pandas" for cls in type(data).__mro__)
+
+
 def readable(data: Any, /) -> tuple[Any, Problem | None]:
     """Return a DataFrame or Series of pandas as Arrow reads it without changing its values.
 
@@ -174,13 +179,13 @@ def _duplicate(names: Iterable[str]) -> str | None:
 
 def _with_values(data: Any, replaced: dict[int, list[Any]], *, is_frame: bool) -> Any:
     """A copy of data with other values in some columns, by their places."""
+    # A class that is derived from one of pandas may have other arguments, or refuse the values.
+    pandas: Any = sys.modules["pandas"]
     if not is_frame:
-        return data.__class__(replaced[0], index=data.index, name=data.name, dtype=object)
+        return pandas.Series(replaced[0], index=data.index, name=data.name, dtype=object)
     copy = data.copy(deep=False)
     for at, values in replaced.items():
-        column = data.iloc[:, at]
-        values = column.__class__(values, index=data.index, dtype=object)
-        copy.isetitem(at, values)
+        copy.isetitem(at, pandas.Series(values, index=data.index, dtype=object))
     return copy
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import compactwire as cw
 from compactwire import arrow, gcf
+from compactwire.analysis.sources import to_arrow
 from tests.columns import needed
 
 pandas, numpy = needed("pandas"), needed("numpy")
@@ -22,6 +23,20 @@ needed("pyarrow")
 
 DAY, NOON = datetime.date(2026, 11, 22), datetime.datetime(2026, 11, 22, 12)
 EAST = datetime.timezone(datetime.timedelta(hours=5))
+
+
+class OwnFrame(pandas.DataFrame):
+    """A frame of a program, with another constructor, as that of GeoPandas is one."""
+
+    def __init__(self, *data: Any) -> None:
+        super().__init__(*data)
+
+
+class OwnSeries(pandas.Series):
+    """A series of a program."""
+
+    def __init__(self, *data: Any) -> None:
+        super().__init__(*data, dtype=object)
 
 
 class Key(str):
@@ -376,3 +391,19 @@ def test_rows_of_a_frame_without_missing_values_are_written_as_the_frame() -> No
     )
     rows = data.astype(object).where(data.notna(), None).to_dict("records")
     assert gcf.dumps(rows, types="common") == gcf.dumps(data)
+
+
+@pytest.mark.parametrize(("values", "problem"), CHANGED[:6])
+def test_a_class_that_is_derived_from_one_of_pandas_is_treated_alike(
+    values: list[Any], problem: str
+) -> None:
+    for data in (OwnFrame(frame(values)), OwnSeries(values)):
+        with pytest.raises(cw.UnsupportedValue, match=problem):
+            gcf.dumps(data)
+        with pytest.raises(cw.UnsupportedValue, match=problem):
+            to_arrow(data)
+    kept = [decimal.Decimal("1.1"), decimal.Decimal("1.10"), None]
+    assert gcf.loads(gcf.dumps(OwnSeries(kept))) == ["1.1", "1.10", None]
+    assert gcf.dumps(OwnFrame(frame(kept))) == gcf.dumps(frame(kept))
+    with pytest.raises(cw.UnsupportedValue, match="would lose its index"):
+        gcf.dumps(OwnSeries(BY_NAME))

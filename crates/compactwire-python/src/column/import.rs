@@ -161,10 +161,17 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     Ok(None)
 }
 
-/// Whether an object is of pandas, whose columns of objects need care.
+/// Whether the class of an object, or one that it is derived from, is of pandas, whose columns of objects need
+/// care.
 fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let module = object.get_type().module()?;
-    Ok(utf8_if_whole(&module)?.is_some_and(|module| module.split('.').next() == Some("pandas")))
+    for class in object.get_type().mro() {
+        let module = class.getattr(intern!(class.py(), "__module__"))?;
+        let Ok(module) = module.cast::<PyString>() else { continue };
+        if utf8_if_whole(module)?.is_some_and(|module| module.split('.').next() == Some("pandas")) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The object as Arrow reads it without changing its values; an error if Arrow would change some.
