@@ -77,16 +77,21 @@ def is_of_pandas(data: Any, /) -> bool:
 
 
 def readable(data: Any, /) -> tuple[Any, Problem | None]:
-    """Return a DataFrame or Series of pandas as Arrow reads it without changing its values.
+    """Return data as Arrow reads it without changing its values or names.
 
     Returns
     -------
     tuple
-        The data, with what `types="common"` writes in columns and indexes of objects, also as
-        categories, that Arrow may change; and the problem, if there is one: two columns of one
-        name, a column of values of several types, of a type that neither knows, of dicts that
-        differ in their keys or the order of these, or of periods.
+        The data, of pandas with what `types="common"` writes in columns and indexes of objects,
+        also as categories, that Arrow may change; and the problem, if there is one: two columns of
+        one name, a name with U+0000, a column of values of several types, of a type that neither
+        knows, of dicts that differ in their keys or the order of these, or of periods.
     """
+    if (name := _cut_name(data)) is not None:
+        message = f"Arrow would end the name {name!r} before its U+0000; rename it"
+        return data, Problem("unsupported_type", None, message)
+    if not is_of_pandas(data):
+        return data, None
     is_frame = hasattr(data, "columns")
     columns = list(data.items()) if is_frame else [(data.name, data)]
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
@@ -105,6 +110,46 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     if replaced:
         data = _with_values(data, replaced, is_frame=is_frame)
     return _with_readable_index(data) if is_frame else (data, None)
+
+
+# Where the data, schemas, fields and types of pyarrow and Polars have their names and parts.
+_PARTS = (
+    "name", "names", "schema", "type", "types", "dtype", "fields", "inner", "value_type",
+    "storage_type",
+)  # fmt: skip
+
+
+def _cut_name(data: Any) -> str | None:
+    """A name in data of pandas, pyarrow or Polars that contains U+0000.
+
+    The texts of Arrow's interface end there: pandas and pyarrow would cut the name, and Polars
+    would end the process.
+    """
+    parts = _parts_of_pandas(data) if is_of_pandas(data) else [data]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            if "\0" in part:
+                return part
+        elif isinstance(part, list | tuple):
+            parts += part
+        elif isinstance(part, dict):  # A schema of Polars.
+            parts += chain(part.keys(), part.values())
+        elif fields := getattr(part, "num_fields", None):
+            parts += [part.field(at) for at in range(fields)]
+        elif part is not None:
+            parts += [getattr(part, name, None) for name in _PARTS]
+    return None
+
+
+def _parts_of_pandas(data: Any) -> list[Any]:
+    """The names of a frame, and the types of Arrow that its columns, or a Series, have."""
+    if not hasattr(data, "columns"):
+        return [getattr(data.dtype, "pyarrow_dtype", None)]
+    is_range = type(data.index).__name__ == "RangeIndex"
+    labels = [*data.columns, *([] if is_range else data.index.names)]
+    types = [getattr(dtype, "pyarrow_dtype", None) for dtype in data.dtypes]
+    return [*map(str, labels), *types]
 
 
 def _checked(column: Any) -> tuple[list[Any] | None, str | None]:

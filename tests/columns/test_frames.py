@@ -19,7 +19,7 @@ from compactwire.analysis.sources import to_arrow
 from tests.columns import needed
 
 pandas, numpy = needed("pandas"), needed("numpy")
-needed("pyarrow")
+pyarrow, polars = needed("pyarrow"), needed("polars")
 
 DAY, NOON = datetime.date(2026, 11, 22), datetime.datetime(2026, 11, 22, 12)
 EAST = datetime.timezone(datetime.timedelta(hours=5))
@@ -407,3 +407,40 @@ def test_a_class_that_is_derived_from_one_of_pandas_is_treated_alike(
     assert gcf.dumps(OwnFrame(frame(kept))) == gcf.dumps(frame(kept))
     with pytest.raises(cw.UnsupportedValue, match="would lose its index"):
         gcf.dumps(OwnSeries(BY_NAME))
+
+
+INSIDE = pyarrow.list_(pyarrow.struct({"a\0b": pyarrow.int8()}))
+
+CUT: dict[str, Any] = {
+    "column of pandas": pandas.DataFrame({"a\0b": [1]}),
+    "index of pandas": pandas.DataFrame({"a": [1]}, index=pandas.Index(["x"], name="a\0b")),
+    "type of pandas": pandas.Series([None], dtype=pandas.ArrowDtype(INSIDE)),
+    "column of pyarrow": pyarrow.table({"a\0b": [1]}),
+    "type of pyarrow": pyarrow.array([None], INSIDE),
+    "map of pyarrow": pyarrow.array([None], pyarrow.map_(pyarrow.string(), INSIDE)),
+    "dictionary of pyarrow": pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([0]), pyarrow.array([{"a\0b": 1}])
+    ),
+    "column of Polars": polars.DataFrame({"a\0b": [1]}),
+    "type of Polars": polars.Series([[{"a\0b": 1}]]),
+    "series of Polars": polars.Series("a\0b", ["x"]),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_name_that_arrow_would_cut_is_an_error(name: str) -> None:
+    problem = "Arrow would end the name 'a\\\\x00b' before its U\\+0000"
+    # First without the library, because Polars ends the process.
+    with pytest.raises(cw.UnsupportedValue, match=problem):
+        to_arrow(CUT[name])
+    with pytest.raises(cw.UnsupportedValue, match=problem):
+        gcf.dumps(CUT[name])
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [polars.Schema({"a\0b": polars.Int8()}), pyarrow.schema({"a\0b": pyarrow.int8()})],
+)
+def test_a_schema_with_a_name_that_arrow_would_cut_is_an_error(schema: Any) -> None:
+    with pytest.raises(cw.UnsupportedValue, match="Arrow would end the name"):
+        arrow.gcf_loads("GCF profile=generic\n## [1]{a}\n1\n", schema=schema)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
 from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
-from .._frames import is_of_pandas, readable
+from .._frames import readable
 from .._texts import check_path, check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
@@ -335,10 +335,9 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
     if not _is_arrow(source):
         return None
     pa = need("pyarrow", "pyarrow")
-    if is_of_pandas(source):
-        source, problem = readable(source)
-        if problem is not None:
-            raise problem.error()
+    source, problem = readable(source)
+    if problem is not None:
+        raise problem.error()
     try:
         if hasattr(source, "__arrow_c_stream__"):
             return pa.chunked_array(source)

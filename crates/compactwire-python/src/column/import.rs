@@ -147,6 +147,7 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     }
     let method = intern!(py, "__arrow_c_array__");
     if has_method(object, method)? {
+        let object = &readable(object)?;
         let capsules = object.call_method0(method).map_err(|error| refused(object, error))?;
         let (schema, array) = pair(&capsules)?;
         let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
@@ -161,13 +162,21 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     Ok(None)
 }
 
-/// Whether the class of an object, or one that it is derived from, is of pandas, whose columns of objects need
-/// care.
+/// The libraries whose names may contain U+0000, where Arrow ends them.
+const NAMED: &[&str] = &["pandas", "polars", "pyarrow"];
+
+/// Whether an object is of pandas, whose columns of objects need care.
 fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    is_of(object, &["pandas"])
+}
+
+/// Whether the class of an object, or one that it is derived from, is of one of these libraries.
+fn is_of(object: &Bound<'_, PyAny>, libraries: &[&str]) -> PyResult<bool> {
     for class in object.get_type().mro() {
         let module = class.getattr(intern!(class.py(), "__module__"))?;
         let Ok(module) = module.cast::<PyString>() else { continue };
-        if utf8_if_whole(module)?.is_some_and(|module| module.split('.').next() == Some("pandas")) {
+        let library = utf8_if_whole(module)?.and_then(|module| module.split('.').next());
+        if library.is_some_and(|library| libraries.contains(&library)) {
             return Ok(true);
         }
     }
@@ -176,7 +185,7 @@ fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// The object as Arrow reads it without changing its values; an error if Arrow would change some.
 fn readable<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Unreadable> {
-    if !is_of_pandas(object)? {
+    if !is_of(object, NAMED)? {
         return Ok(object.clone());
     }
     let py = object.py();
@@ -278,7 +287,7 @@ pub(crate) fn field(schema: &Bound<'_, PyAny>) -> Result<core::ArrowField> {
         );
         return Err(PyTypeError::new_err(message).into());
     }
-    let capsule = schema.call_method0(method)?;
+    let capsule = readable(schema)?.call_method0(method)?;
     let schema = pointer::<FFI_ArrowSchema>(&capsule, SCHEMA)?;
     // SAFETY: the name of the capsule says that it holds a schema.
     Ok(core::Column::field_of(unsafe { &*schema }).map_err(Unreadable::from)?)
