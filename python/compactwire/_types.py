@@ -188,14 +188,16 @@ def _numpy_values(numpy: Any, obj: Any) -> Any:
     if kind in "biufUOT":
         return obj.tolist()
     if kind == "M":
-        return _numpy_times(numpy.datetime_as_string(obj).tolist())
+        # numpy writes times of the other byte order as other times.
+        times = obj.astype(obj.dtype.newbyteorder("="))
+        return _numpy_times(numpy.datetime_as_string(times).tolist())
     return NotImplemented
 
 
 def _numpy_times(text: Any) -> Any:
     if isinstance(text, list):
         return [_numpy_times(one) for one in text]
-    if text == "NaT":
+    if text is None or text == "NaT":  # None is an element that a masked array hides.
         return None
     head, point, fraction = text.partition(".")
     fraction = fraction.rstrip("0")

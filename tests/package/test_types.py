@@ -174,6 +174,14 @@ TABLE: dict[str, tuple[Any, str]] = {
         numpy(lambda np: np.array(["2026-11-22", "NaT"], dtype="M8[D]")),
         '["2026-11-22",null]',
     ),
+    "numpy array of dates of the other byte order": (
+        numpy(lambda np: np.array(["2026-11-22", "NaT"], dtype=np.dtype("M8[D]").newbyteorder())),
+        '["2026-11-22",null]',
+    ),
+    "numpy array that hides a date": (
+        numpy(lambda np: np.ma.array(np.array(["2026-11-22", "2026"], "M8[D]"), mask=[0, 1])),
+        '["2026-11-22",null]',
+    ),
     "pandas Timestamp": (
         pandas(lambda pd: pd.Timestamp("2026-11-22T14:50:00.000000120", tz="UTC")),
         '"2026-11-22T14:50:00.00000012Z"',
