@@ -125,6 +125,24 @@ def test_items_that_would_not_verify_are_refused(
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "message"),
+    [
+        (("a", None), ("a", "none"), 'two items have the ref "a" and the same slice'),
+        (("a_b", "c"), ("a", "b_c"), 'the refs "a_b" and "a", with'),
+    ],
+)
+def test_items_with_one_artifact_id_are_refused(
+    one: tuple[str, str | None], other: tuple[str, str | None], message: str, tmp_path: Path
+) -> None:
+    items = [
+        {"kind": "section", "ref": ref, "slice": part, "text": ref} for ref, part in (one, other)
+    ]
+    with pytest.raises(cw.EncodeError, match=f"^items: {message}"):
+        claims.build_bundle(tmp_path / "b", "run", "job", "message", items)
+    assert not (tmp_path / "b").exists()
+
+
 @pytest.mark.parametrize("run_id", ["", "x" * 201, "a/b", "a\\b", "a\0b", "~/x"])
 def test_a_run_id_that_is_not_a_file_name_is_refused(run_id: str, tmp_path: Path) -> None:
     with pytest.raises(cw.CompactWireError):

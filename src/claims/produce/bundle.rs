@@ -88,11 +88,7 @@ fn manifest(
     let mut pieces: Vec<Piece<'_>> = polled(items).map(Piece::new).collect();
     pieces.sort_by(|one, other| one.id.cmp(&other.id));
     if let Some(twice) = pieces.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        let message = format!(
-            "two items have the ref {} and the same slice",
-            excerpt(&twice[0].item.reference)
-        );
-        return Err(ProduceError::argument("items", message));
+        return Err(ProduceError::argument("items", same_id(twice[0].item, twice[1].item)));
     }
     let steps: Vec<_> = polled(items).zip(1..).map(|(item, ordinal)| step(item, ordinal)).collect();
     let plan = object([("run_id", text(run_id)), ("steps", Value::Array(steps.clone()))]);
@@ -114,6 +110,18 @@ fn manifest(
     set(&mut manifest, "bundle_id", hash(id));
     check_manifest(&manifest, "items")?;
     Ok((manifest, pieces.into_iter().map(|piece| (piece.path(), piece.text)).collect()))
+}
+
+/// Why two items have the same artifact id, which is made from the ref and the slice with a `_` between.
+fn same_id(one: &Item, other: &Item) -> String {
+    let (first, second) = (excerpt(&one.reference), excerpt(&other.reference));
+    if one.reference == other.reference {
+        return format!("two items have the ref {first} and the same slice");
+    }
+    format!(
+        "the refs {first} and {second}, with '_' and their slices after them, are the same text, \
+         from which the artifact_id is made; change one"
+    )
 }
 
 /// The artifact entry of an item.
