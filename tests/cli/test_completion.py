@@ -59,6 +59,11 @@ def test_bash_completes_the_commands_and_options_of_the_help(
         ("gcf enc", ["encode"]),
         ("encode --format zs", ["zstd"]),
         ("encode --format zstd --tok", ["--tokens"]),
+        # As bash splits `--format=` and `--format=zs`.
+        ("encode --format = zs", ["zstd"]),
+        ("encode --protocol =", ["2", "4"]),
+        ("encode --format = zstd --tok", ["--tokens"]),
+        ("gcf encode --output = o", []),
         ("encode --protocol ", ["2", "4"]),
         ("cad compact --dialect ", ["0.1", "0.2"]),
         ("completion ", ["bash", "fish", "zsh"]),

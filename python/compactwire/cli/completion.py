@@ -89,10 +89,14 @@ def _bash(commands: list[_Command]) -> str:
     lines = [
         "# Completion of compactwire for bash: source <(compactwire completion bash)",
         "_compactwire() {",
-        "  local word index at='' words='' cur=${COMP_WORDS[COMP_CWORD]}",
+        "  local word index at='' words=''",
+        "  local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}",
         "  COMPREPLY=()",
+        # Of `--option=value`, bash makes three words.
+        '  if [[ "$before" == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi',
+        '  if [[ "$cur" == = ]]; then cur=; fi',
         *_place("${COMP_WORDS[index]}", "(( index = 1; index < COMP_CWORD; index++ ))", commands),
-        '  case "$at:${COMP_WORDS[COMP_CWORD-1]}" in',
+        '  case "$at:$before" in',
     ]
     for option, choices in _values(commands):
         action = f"words={shlex.quote(' '.join(choices))}" if choices else "return"
