@@ -32,6 +32,7 @@ INPUTS = {
     "semicolons.csv": ("csv", "id;price\n1;2,5\n"),
     "odd.csv": ("csv", "\n\r\nid,name\n1,a\u2028b\x0cc\x1dd\n"),
     "odd.jsonl": ("jsonl", '\ufeff{"id":\r1}\r\n{"id": 2}'),
+    "bom.jsonl": ("jsonl", "\ufeff\n"),
     "bom.txt": ("text", "\ufeffThe answer is 42."),
     "bom.gcf": ("gcf", "\ufeff" + gcf.dumps(ROWS)),
     "rows.tsv": ("tsv", "id\tname\n1\ta\n"),

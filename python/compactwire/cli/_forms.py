@@ -230,9 +230,9 @@ def _loading(path: str, kind: str, content: Kind) -> list[str]:
     if content == "cad":
         return _opened(path, "value = cad.canonical(json.loads({}))")
     if kind == "jsonl":
-        return _opened(
-            path, r'value = [json.loads(line) for line in {}.split(b"\n") if line.strip()]'
-        )
+        # A byte order mark before an empty line is not JSON.
+        lines = rf'{_TEXT}.split("\n")'
+        return _opened(path, f"value = [json.loads(line) for line in {lines} if line.strip()]")
     return _opened(path, "value = json.loads({})")
 
 
