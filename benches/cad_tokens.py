@@ -29,10 +29,11 @@ def documents(folder: Path) -> list[Any]:
     """Every document of the model with at least one node."""
     found = []
     for path in sorted(folder.glob("*.vcad")):
-        document = json.loads(path.read_text("utf-8"))
         try:
+            # A file of this suffix may also be compact text, or bytes.
+            document = json.loads(path.read_bytes())
             cad.canonical(document)
-        except cad.DocumentError:
+        except ValueError:
             continue
         if document["nodes"]:
             found.append(document)
@@ -68,6 +69,12 @@ def forms(document: Any) -> Forms:
     }
 
 
+def quartiles(savings: list[float]) -> str:
+    """Return the quartiles as text; those of one number are that number."""
+    several = savings if len(savings) > 1 else savings * 2
+    return " / ".join(f"{q:.1f}" for q in quantiles(several, n=4, method="inclusive"))
+
+
 def measure(found: list[Any], count: Callable[[str], int]) -> list[list[str]]:
     """One row per form: quartiles of what is saved, and how often it is more than 80%."""
     savings: dict[str, tuple[list[float], list[float]]] = {}
@@ -87,11 +94,9 @@ def measure(found: list[Any], count: Callable[[str], int]) -> list[list[str]]:
             [
                 name,
                 str(len(pretty_savings)),
-                " / ".join(f"{q:.1f}" for q in quantiles(pretty_savings, n=4, method="inclusive")),
+                quartiles(pretty_savings),
                 f"{above} of {len(pretty_savings)}",
-                " / ".join(
-                    f"{q:.1f}" for q in quantiles(minified_savings, n=4, method="inclusive")
-                ),
+                quartiles(minified_savings),
             ]
         )
     return rows

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from benches import instructions, measure, report
+from benches import cad_tokens, instructions, measure, report
 from benches.measure import QUICK, Call, _lengths, _Turns, compare
 from benches.speed import Rows
+from compactwire import cad
 
 ROOT = Path(__file__).parents[2]
 
@@ -168,3 +169,16 @@ def test_counted_call_gives_the_same_result_each_time(name: str) -> None:
 def test_counts_are_compared_where_both_records_have_the_call() -> None:
     lines = instructions.table({"a": 2000, "gone": 5}, {"a": 1500, "new": 7}).splitlines()
     assert lines[2:] == ["| a | 2,000 | 1,500 | 0.750 |"]
+
+
+def test_tokens_of_a_folder_with_one_document_and_compact_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "C 1 2 3\nS 2\nU 0 1"
+    (tmp_path / "one.vcad").write_text(cad.dumps(cad.from_compact(text)))
+    (tmp_path / "text.vcad").write_text(text)
+    (tmp_path / "bytes.vcad").write_bytes(cad.to_binary(cad.from_compact(text)))
+    monkeypatch.setattr(sys, "argv", ["cad_tokens", str(tmp_path)])
+    cad_tokens.main()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["|", "0.1,", "without", "names", "|", "1", "|"] in [row[:7] for row in rows]
