@@ -28,6 +28,13 @@ def test_a_number_is_used_once(store: SessionStore) -> None:
     assert server.deliver(server.turns[-1]) == f"3: {MORE['context']}"
 
 
+def test_after_the_last_number_only_another_conversation_helps(store: SessionStore) -> None:
+    server, sender = Server(store), Sender(number=2**63 - 1)
+    sender.send(server.deliver, **HELLO)
+    with pytest.raises(cw.TurnConflict, match="this one has had the last number"):
+        server.deliver(Turn(1, server.turns[0].frames))
+
+
 @pytest.mark.parametrize("checked", [True, False])
 def test_a_sender_goes_on_after_a_conflict(checked: bool) -> None:
     server = Server(MemorySessionStore(checked=checked))

@@ -340,10 +340,11 @@ def _answered(turn: Turn, saved: SavedSession) -> SavedSession:
         what = "other frames were answered under this number"
     else:
         what = f"turn {saved.number} was answered already, and earlier answers are not kept"
-    message = (
-        f"turn {turn.number}: {what}; go on with number {saved.number + 1}, which "
-        f"`Sender.go_on({saved.number})` does"
-    )
+    if saved.number < MAX_NUMBER:
+        advice = f"with number {saved.number + 1}, which `Sender.go_on({saved.number})` does"
+    else:
+        advice = "in another conversation: this one has had the last number"
+    message = f"turn {turn.number}: {what}; go on {advice}"
     raise TurnConflict(message, number=turn.number, last=saved.number)
 
 
