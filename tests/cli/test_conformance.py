@@ -185,12 +185,15 @@ def test_a_file_that_is_not_json_is_an_error(
 ) -> None:
     (tmp_path / "bad.json").write_bytes(content)
     assert main(["conformance", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("compactwire: error: bad.json: not JSON: ")
+    assert capsys.readouterr().err.startswith(
+        f"compactwire: error: {tmp_path / 'bad.json'}: not JSON: "
+    )
     (tmp_path / "bad.json").rename(tmp_path / "bad.jsonl")
     (tmp_path / "bad.jsonl").write_bytes(b"{}\n\n" + content)
     assert main(["conformance", str(tmp_path)]) == 1
     error = capsys.readouterr().err
-    assert error.startswith("compactwire: error: bad.jsonl, line 3: not JSON: ")
+    file = tmp_path / "bad.jsonl"
+    assert error.startswith(f"compactwire: error: {file}, line 3: not JSON: ")
 
 
 def test_errors_of_arguments(tmp_path: Path, capsys: Captured) -> None:

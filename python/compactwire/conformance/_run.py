@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._texts import check_path, check_positive, short_line
+from .._texts import check_path, check_positive, one_line, short_line
 from ..errors import CompactWireError
 from . import _cad, _claims, _compact, _gcf, _graph
 from ._compare import DiffersError
@@ -162,8 +162,8 @@ def _run_file(path: Path, name: str, report: Report, max_input: int) -> None:
         report.unread.append(name)
         return
     if path.stat().st_size > max_input:
-        raise CompactWireError(f"{short_line(name)}: larger than {max_input:,} bytes")
-    several, cases = _cases(path, name)
+        raise CompactWireError(f"{one_line(str(path))}: larger than {max_input:,} bytes")
+    several, cases = _cases(path)
     for number, case in enumerate(cases):
         label = f"{name}#{number}" if several else name
         found = _check_for(case, path)
@@ -174,13 +174,13 @@ def _run_file(path: Path, name: str, report: Report, max_input: int) -> None:
         report.outcomes.append(Outcome(label + title, found[0], _difference(found[1], case)))
 
 
-def _cases(path: Path, name: str) -> tuple[bool, list[Any]]:
+def _cases(path: Path) -> tuple[bool, list[Any]]:
     """Whether a file holds a list of cases, and its cases."""
     data = path.read_bytes()
     if path.suffix == ".jsonl":
         lines = enumerate(data.splitlines(), 1)
-        return True, [_parsed(line, f"{name}, line {n}") for n, line in lines if line.strip()]
-    content = _parsed(data, name)
+        return True, [_parsed(line, f"{path}, line {n}") for n, line in lines if line.strip()]
+    content = _parsed(data, str(path))
     return (True, content) if isinstance(content, list) else (False, [content])
 
 
@@ -188,7 +188,7 @@ def _parsed(data: bytes, place: str) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise CompactWireError(f"{short_line(place)}: not JSON: {error}") from None
+        raise CompactWireError(f"{one_line(place)}: not JSON: {error}") from None
 
 
 def _check_for(case: Any, path: Path) -> tuple[str, Callable[[Case], None]] | None:
