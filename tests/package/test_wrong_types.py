@@ -482,6 +482,15 @@ def test_the_error_of_a_wrong_type_names_the_parameter(
         (lambda: cw.shrink([1], extensions=5), "extensions must be a bool, not int"),
         (lambda: cw.encode("", dictionary=[]), "dictionary must be a Dictionary or None, not list"),
         (lambda: cw.encode("", protocol="4"), "protocol must be an int or None, not str"),
+        (lambda: cw.encode("", protocol=True), "protocol must be an int or None, not bool"),
+        (
+            lambda: cw.encode("", msgpack_version=1.0),
+            "msgpack_version must be 1, 2, 3 or 'map', not float",
+        ),
+        (
+            lambda: cw.encode("", msgpack_version=True),
+            "msgpack_version must be 1, 2, 3 or 'map', not bool",
+        ),
         (lambda: cw.decode(5), "wire must be str, bytes, bytearray or memoryview, not int"),
         (
             lambda: cw.Session().decode_request(5),

@@ -1,8 +1,8 @@
 //! The words of options, and arguments of free text.
 
 use super::number::shown;
-use super::object::text;
-use super::text::{class_name, enough_for, utf8, utf8_if_whole};
+use super::object::{text, wrong_type};
+use super::text::{enough_for, utf8, utf8_if_whole};
 use crate::errors::invalid_option;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
@@ -92,6 +92,9 @@ pub(crate) mod written {
 
 /// `protocol=`: 2 or 4.
 pub(crate) fn protocol(value: &Bound<'_, PyInt>) -> PyResult<Protocol> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(value, "protocol", "an int or None"));
+    }
     match value.extract::<i64>() {
         Ok(2) => Ok(Protocol::V2),
         Ok(4) => Ok(Protocol::V4),
@@ -132,13 +135,16 @@ pub(crate) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
     } else if value.eq("map")? {
         return Ok(Layout::Map);
     }
-    let found = match (value.cast::<PyString>(), value.extract::<i64>()) {
+    let expected = "1, 2, 3 or 'map'";
+    let found = match (value.cast::<PyString>(), value.cast::<PyInt>()) {
         (Ok(text), _) => excerpt(&text.to_string_lossy()),
-        (Err(_), Ok(number)) if !value.is_instance_of::<PyBool>() => number.to_string(),
-        _ => class_name(&value.get_type()),
+        (Err(_), Ok(number)) if !number.is_instance_of::<PyBool>() => shown(number),
+        _ => return Err(wrong_type(value, "msgpack_version", expected)),
     };
-    let message = format!("msgpack_version must be 1, 2, 3 or 'map', not {found}");
-    Err(invalid_option("msgpack_version", &message))
+    Err(invalid_option(
+        "msgpack_version",
+        &format!("msgpack_version must be {expected}, not {found}"),
+    ))
 }
 
 /// `replace=`: `overwrite` or `truncate`.
