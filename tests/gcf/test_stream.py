@@ -143,6 +143,15 @@ def test_an_invalid_call_is_refused_and_writes_nothing(
     gcf.loads("".join(out))
 
 
+@pytest.mark.parametrize("values", [{"a": 1, "b": 2}, "ab", b"ab", {1, 2}, frozenset((1, 2))])
+def test_a_row_has_its_values_in_order(values: Any) -> None:
+    with gcf.StreamEncoder([].append) as encoder:
+        encoder.begin_array("rows", ["a", "b"])
+        with pytest.raises(TypeError, match=r"values must be an iterable .* in the order of the"):
+            encoder.row(values)
+        encoder.row({"a": 1, "b": 2}.values())
+
+
 def interrupted(path: Path) -> None:
     with path.open("wb") as file, gcf.StreamEncoder(file) as encoder:
         encoder.begin_array("rows", ["a"])

@@ -17,7 +17,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::PyEllipsis;
+use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFrozenSet, PySet, PyString};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes an object of scalars, lists and tables, row by row.
@@ -164,6 +164,17 @@ impl StreamEncoder {
     #[pyo3(signature = (values, /))]
     fn row(&self, values: &Bound<'_, PyAny>) -> Result<()> {
         let py = values.py();
+        // Iterating over these gives something else than the values of a row, or no order.
+        if values.is_instance_of::<PyString>()
+            || values.is_instance_of::<PyBytes>()
+            || values.is_instance_of::<PyDict>()
+            || values.is_instance_of::<PySet>()
+            || values.is_instance_of::<PyFrozenSet>()
+        {
+            let expected =
+                "an iterable of str, int, float, bool or None, in the order of the fields";
+            return Err(wrong_type(values, "values", expected).into());
+        }
         let width = self.encoder(py).row_width()?;
         let mut cells = Vec::with_capacity(8);
         for value in each(values, "values", "str, int, float, bool or None")? {
