@@ -283,3 +283,13 @@ def test_a_session_never_returns_a_wrong_keyed_set(data: st.DataObject) -> None:
             received, expected = theirs.decode_keyed(ours.encode_keyed(new)), new
         assert received == expected
         assert received.fields == expected.fields
+
+
+def test_a_delta_that_only_removes_rows_is_the_one_that_is_read() -> None:
+    base = gcf.KeyedSet([{"id": 1, "x": 2}, {"id": 2, "x": 3}], key="id", name="rows")
+    for rows in ([{"id": 1, "x": 2}], [{"id": 1, "x": 2}, {"id": 2, "x": 3}]):
+        delta = base.delta(gcf.KeyedSet(rows, key="id", name="rows"))
+        assert delta is not None
+        assert delta.fields == ()
+        assert gcf.read_keyed_delta(delta.encode()) == delta
+        assert base.apply(delta).rows == rows

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
     key: String,
-    /// Empty if a delta was read that adds or changes no row, and thus declares no fields.
+    /// Empty if no row is added or changed, as its text then declares no fields.
     fields: Vec<String>,
     base_root: String,
     new_root: String,
@@ -109,6 +109,10 @@ impl Delta {
         delta.added.sort_by_cached_key(|row| row[key].canonical_text());
         delta.changed.sort_by_cached_key(|row| row[key].canonical_text());
         delta.removed.sort_by_cached_key(Scalar::canonical_text);
+        if delta.added.is_empty() && delta.changed.is_empty() {
+            // Its text declares none.
+            delta.fields.clear();
+        }
         Ok(Some(delta))
     }
 
