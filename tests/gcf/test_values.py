@@ -564,3 +564,13 @@ def test_a_file_with_partial_writes_gets_everything() -> None:
     assert gcf.loads(slow.data) == ORDERS
     with pytest.raises(BlockingIOError, match="bytes are missing"):
         gcf.dump(ORDERS, Slow(0))
+
+
+@pytest.mark.parametrize("count", [-1, 10**6])
+def test_a_file_that_counts_wrong_is_an_error(count: int) -> None:
+    class Wrong(io.RawIOBase):
+        def write(self, _: Any) -> int:
+            return count
+
+    with pytest.raises(OSError, match="fewer bytes than none, or more than all"):
+        gcf.dump(ORDERS, Wrong())

@@ -31,7 +31,7 @@ use compactwire::json::Escape;
 use compactwire::memory::NO_MEMORY;
 use compactwire::text::output::{Memory, Output};
 use compactwire::walk::Stop;
-use pyo3::exceptions::PyBlockingIOError;
+use pyo3::exceptions::{PyBlockingIOError, PyOSError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -422,7 +422,13 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let taken = file.call_method1(intern!(py, "write"), (make_bytes(py, rest)?,))?;
-            let taken = taken.extract::<Option<usize>>()?.unwrap_or(0);
+            let taken = taken.extract::<Option<i64>>()?.unwrap_or(0);
+            let taken = usize::try_from(taken).ok().filter(|taken| *taken <= rest.len());
+            let taken = taken.ok_or_else(|| {
+                let message =
+                    "the file says that it has written fewer bytes than none, or more than all";
+                PyOSError::new_err(message)
+            })?;
             if taken == 0 {
                 let message = format!(
                     "the file accepted only a part of the text; {} bytes are missing",
