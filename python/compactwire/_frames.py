@@ -262,7 +262,9 @@ def _plain(value: Any) -> Any:
         if isinstance(value, kind):
             return read(value)
     written = common(value)
-    return value if written is NotImplemented else _plain(written)
+    if written is NotImplemented:
+        return value
+    return _plain(written.tolist() if is_of_pandas(written) else written)
 
 
 def _plain_dict(value: dict[Any, Any]) -> dict[Any, Any]:

@@ -211,12 +211,22 @@ def _pandas(cls: type, pandas: Any) -> _Convert | None:
     if issubclass(cls, pandas.MultiIndex):
         return partial(_rows_of_index, pandas)
     if issubclass(cls, pandas.Index | pandas.api.extensions.ExtensionArray):
-        return partial(_pandas_values, pandas)
+        return partial(_pandas_array, pandas)
     return None
 
 
 def _null(_: Any) -> None:
     return None
+
+
+def _pandas_array(pandas: Any, obj: Any) -> Any:
+    """An index or array of Arrow's types as a Series, which becomes a column; otherwise its values.
+
+    Objects of Python cannot have all values of those types, such as nanoseconds.
+    """
+    if isinstance(obj.dtype, pandas.ArrowDtype | pandas.IntervalDtype):
+        return pandas.Series(obj, dtype=obj.dtype)
+    return _pandas_values(pandas, obj)
 
 
 def _rows_of_index(pandas: Any, index: Any) -> list[Any]:

@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import json
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,7 @@ pandas, numpy = needed("pandas"), needed("numpy")
 pyarrow, polars = needed("pyarrow"), needed("polars")
 
 DAY, NOON = datetime.date(2026, 11, 22), datetime.datetime(2026, 11, 22, 12)
+DAY_S = datetime.datetime(2026, 11, 22, tzinfo=datetime.UTC)
 EAST = datetime.timezone(datetime.timedelta(hours=5))
 
 
@@ -407,6 +409,46 @@ def test_a_class_that_is_derived_from_one_of_pandas_is_treated_alike(
     assert gcf.dumps(OwnFrame(frame(kept))) == gcf.dumps(frame(kept))
     with pytest.raises(cw.UnsupportedValue, match="would lose its index"):
         gcf.dumps(OwnSeries(BY_NAME))
+
+
+ARROW: dict[str, tuple[list[Any], Any]] = {
+    "nanoseconds": ([1, None], pyarrow.time64("ns")),
+    "times of a zone in lists": (
+        [[DAY_S], []],
+        pyarrow.list_(pyarrow.timestamp("s", "Asia/Tokyo")),
+    ),
+    "times of a zone in structs": (
+        [{"a": DAY_S}],
+        pyarrow.struct({"a": pyarrow.timestamp("s", "Asia/Tokyo")}),
+    ),
+    "maps": ([[("a", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int8())),
+    "float32 in lists": ([[0.1]], pyarrow.list_(pyarrow.float32())),
+    "numbers": ([1, None], pyarrow.int8()),
+}
+
+
+@pytest.mark.parametrize("name", ARROW)
+def test_an_array_of_arrow_is_written_as_the_series_of_its_values(name: str) -> None:
+    values, kind = ARROW[name]
+    series = pandas.Series(values, dtype=pandas.ArrowDtype(kind))
+    expected = gcf.loads(gcf.dumps({"x": series}, types="common"))
+    for array in (series.array, pandas.Index(series.array)):
+        assert gcf.loads(gcf.dumps({"x": array}, types="common")) == expected
+        assert (
+            json.loads(str(cw.shrink({"x": array}, types="common", formats=["json"]))) == expected
+        )
+
+
+def test_an_array_of_arrow_in_a_column_of_objects_is_written_as_its_values() -> None:
+    array = pandas.array([1, None], dtype=pandas.ArrowDtype(pyarrow.int8()))
+    assert gcf.loads(gcf.dumps(pandas.Series([array], dtype=object))) == [[1, None]]
+
+
+def test_intervals_are_written_as_those_of_a_series() -> None:
+    index = pandas.interval_range(0, 2)
+    expected = gcf.loads(gcf.dumps({"x": pandas.Series(index)}, types="common"))
+    assert gcf.loads(gcf.dumps({"x": index}, types="common")) == expected
+    assert gcf.loads(gcf.dumps({"x": index.array}, types="common")) == expected
 
 
 INSIDE = pyarrow.list_(pyarrow.struct({"a\0b": pyarrow.int8()}))
