@@ -50,23 +50,27 @@ enum Open<'py> {
 impl<'py> Objects<'py> {
     /// An empty builder, for a document of `size` bytes.
     pub(crate) fn new(py: Python<'py>, size: usize) -> Self {
-        Self {
-            py,
-            values: Vec::new(),
-            open: Vec::new(),
-            texts: Texts::new(size),
-            keys: Keys::take(),
-            long_keys: HashMap::new(),
-            repeated: false,
-            whole: true,
-        }
+        Self::with(py, Texts::new(size), Keys::take())
     }
 
     /// A builder for a document of `size` bytes with the names of a format. Its readers, and constants in the
     /// code of a user, find members by these objects without comparing texts.
     pub(crate) fn with_names(py: Python<'py>, size: usize, names: &'static Vocabulary) -> Self {
         // Keys that were kept would be found before the names.
-        Self { texts: Texts::with_names(size, names), keys: Keys::none(), ..Self::new(py, size) }
+        Self::with(py, Texts::with_names(size, names), Keys::none())
+    }
+
+    fn with(py: Python<'py>, texts: Texts, keys: Keys) -> Self {
+        Self {
+            py,
+            values: Vec::new(),
+            open: Vec::new(),
+            texts,
+            keys,
+            long_keys: HashMap::new(),
+            repeated: false,
+            whole: true,
+        }
     }
 
     /// A builder for the rows of a document one by one: each row, and each member of an object of
