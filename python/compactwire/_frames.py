@@ -120,12 +120,18 @@ _PARTS = (
 
 
 def _cut_name(data: Any) -> str | None:
-    """A name in data of pandas, pyarrow or Polars that contains U+0000.
+    """A name in data of pandas, pyarrow, Polars or DuckDB that contains U+0000.
 
-    The texts of Arrow's interface end there: pandas and pyarrow would cut the name, and Polars
-    would end the process.
+    The texts of Arrow's interface end there: Polars would end the process, the others would cut the
+    name.
     """
-    parts = _parts_of_pandas(data) if is_of_pandas(data) else [data]
+    if is_of_pandas(data):
+        parts = _parts_of_pandas(data)
+    elif "duckdb" in type(data).__module__:
+        # A type of DuckDB has its names in its text.
+        parts = [*data.columns, *map(str, data.types)]
+    else:
+        parts = [data]
     while parts:
         part = parts.pop()
         if isinstance(part, str):

@@ -20,7 +20,7 @@ from compactwire.analysis.sources import to_arrow
 from tests.columns import needed
 
 pandas, numpy = needed("pandas"), needed("numpy")
-pyarrow, polars = needed("pyarrow"), needed("polars")
+pyarrow, polars, duckdb = (needed(name) for name in ("pyarrow", "polars", "duckdb"))
 
 DAY, NOON = datetime.date(2026, 11, 22), datetime.datetime(2026, 11, 22, 12)
 DAY_S = datetime.datetime(2026, 11, 22, tzinfo=datetime.UTC)
@@ -466,6 +466,7 @@ CUT: dict[str, Any] = {
     "column of Polars": polars.DataFrame({"a\0b": [1]}),
     "type of Polars": polars.Series([[{"a\0b": 1}]]),
     "series of Polars": polars.Series("a\0b", ["x"]),
+    "column of DuckDB": duckdb.sql('select 1 as "a\0b"'),
 }
 
 
@@ -477,6 +478,12 @@ def test_a_name_that_arrow_would_cut_is_an_error(name: str) -> None:
         to_arrow(CUT[name])
     with pytest.raises(cw.UnsupportedValue, match=problem):
         gcf.dumps(CUT[name])
+
+
+def test_a_name_in_a_type_of_duckdb_is_an_error() -> None:
+    with pytest.raises(cw.UnsupportedValue, match="before its U"):
+        gcf.dumps(duckdb.sql('select [struct_pack("a\0b" := 1)] as s'))
+    assert gcf.loads(gcf.dumps(duckdb.sql("select {'a': 1} as s"))) == [{"s": {"a": 1}}]
 
 
 @pytest.mark.parametrize(

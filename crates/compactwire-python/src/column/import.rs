@@ -163,7 +163,7 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
 }
 
 /// The libraries whose names may contain U+0000, where Arrow ends them.
-const NAMED: &[&str] = &["pandas", "polars", "pyarrow"];
+const NAMED: &[&str] = &["_duckdb", "duckdb", "pandas", "polars", "pyarrow"];
 
 /// Whether an object is of pandas, whose columns of objects need care.
 fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
