@@ -73,7 +73,12 @@ class Problem(NamedTuple):
 
 def is_of_pandas(data: Any, /) -> bool:
     """Whether the class of data, or one that it is derived from, is of pandas."""
-    return any(str(cls.__module__).partition(".")[0] == "pandas" for cls in type(data).__mro__)
+    return "pandas" in _libraries(data)
+
+
+def _libraries(data: Any) -> set[str]:
+    """The packages of the class of data and of those that it is derived from."""
+    return {str(cls.__module__).partition(".")[0] for cls in type(data).__mro__}
 
 
 def readable(data: Any, /) -> tuple[Any, Problem | None]:
@@ -125,12 +130,14 @@ def _cut_name(data: Any) -> str | None:
     The texts of Arrow's interface end there: Polars would end the process, the others would cut the
     name.
     """
-    if is_of_pandas(data):
+    libraries = _libraries(data)
+    parts: list[Any] = []
+    if "pandas" in libraries:
         parts = _parts_of_pandas(data)
-    elif "duckdb" in type(data).__module__:
+    elif libraries & {"duckdb", "_duckdb"}:
         # A type of DuckDB has its names in its text.
         parts = [*data.columns, *map(str, data.types)]
-    else:
+    elif libraries & {"polars", "pyarrow"}:
         parts = [data]
     while parts:
         part = parts.pop()
@@ -149,13 +156,18 @@ def _cut_name(data: Any) -> str | None:
 
 
 def _parts_of_pandas(data: Any) -> list[Any]:
-    """The names of a frame, and the types of Arrow that its columns, or a Series, have."""
-    if not hasattr(data, "columns"):
-        return [getattr(data.dtype, "pyarrow_dtype", None)]
-    is_range = type(data.index).__name__ == "RangeIndex"
-    labels = [*data.columns, *([] if is_range else data.index.names)]
-    types = [getattr(dtype, "pyarrow_dtype", None) for dtype in data.dtypes]
-    return [*map(str, labels), *types]
+    """The names of a frame, and the types of Arrow of a frame and its index, or of a Series."""
+    labels: list[Any] = []
+    if hasattr(data, "columns"):
+        types = list(data.dtypes)
+        labels = list(data.columns)
+        if type(data.index).__name__ != "RangeIndex":
+            labels += list(data.index.names)
+            types += [level.dtype for level in getattr(data.index, "levels", [data.index])]
+    else:
+        types = [data.dtype]
+    types = [getattr(getattr(dtype, "categories", None), "dtype", dtype) for dtype in types]
+    return [*map(str, labels), *(getattr(dtype, "pyarrow_dtype", None) for dtype in types)]
 
 
 def _checked(column: Any) -> tuple[list[Any] | None, str | None]:

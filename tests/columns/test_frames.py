@@ -453,9 +453,15 @@ def test_intervals_are_written_as_those_of_a_series() -> None:
 
 INSIDE = pyarrow.list_(pyarrow.struct({"a\0b": pyarrow.int8()}))
 
+IN_INDEX = pandas.Index(
+    pandas.array([{"a\0b": 1}], dtype=pandas.ArrowDtype(pyarrow.struct({"a\0b": pyarrow.int64()})))
+)
+
 CUT: dict[str, Any] = {
     "column of pandas": pandas.DataFrame({"a\0b": [1]}),
     "index of pandas": pandas.DataFrame({"a": [1]}, index=pandas.Index(["x"], name="a\0b")),
+    "type of an index": pandas.DataFrame({"a": [1]}, index=IN_INDEX),
+    "type of categories": pandas.Series(pandas.Categorical.from_codes([0], categories=IN_INDEX)),
     "type of pandas": pandas.Series([None], dtype=pandas.ArrowDtype(INSIDE)),
     "column of pyarrow": pyarrow.table({"a\0b": [1]}),
     "type of pyarrow": pyarrow.array([None], INSIDE),
@@ -478,6 +484,27 @@ def test_a_name_that_arrow_would_cut_is_an_error(name: str) -> None:
         to_arrow(CUT[name])
     with pytest.raises(cw.UnsupportedValue, match=problem):
         gcf.dumps(CUT[name])
+
+
+def test_other_objects_of_arrow_are_not_searched_for_names() -> None:
+    class Own:
+        """Has a method of Arrow, and attributes that mean something else."""
+
+        num_fields = 1
+
+        @property
+        def schema(self) -> Any:
+            return self
+
+        def __arrow_c_stream__(self, requested: Any = None) -> Any:
+            return pyarrow.table({"x": [1]}).__arrow_c_stream__(requested)
+
+    for module in ("mine", "my_duckdb_tools", None):
+        own = type("Own", (Own,), {"__module__": module})()
+        assert to_arrow(own) is not None
+        assert gcf.loads(gcf.dumps(own)) == [{"x": 1}]
+        frame = type("Frame", (polars.DataFrame,), {"__module__": module})({"x": [1]})
+        assert gcf.loads(gcf.dumps(frame)) == [{"x": 1}]
 
 
 def test_a_name_in_a_type_of_duckdb_is_an_error() -> None:
