@@ -372,8 +372,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         Ok(true)
     }
 
-    /// Continues after the cells of the row whose content begins at `start`: reads its attachments, and emits the
-    /// end of its object.
+    /// Reads the attachments of the row whose content begins at `start`, and emits the end of its object.
     fn ordinary_end(
         &mut self,
         start: usize,
@@ -381,18 +380,6 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         rows: &mut Rows<'_, 't, S::Prepared>,
     ) -> DecodeResult<S> {
         self.resume(cells.next)?;
-        self.ordinary_attachments(start, cells, rows)?;
-        emit!(self.sink.end_object());
-        Ok(())
-    }
-
-    /// Reads the attachments of the row whose content begins at `start`.
-    fn ordinary_attachments(
-        &mut self,
-        start: usize,
-        cells: &Cells,
-        rows: &mut Rows<'_, 't, S::Prepared>,
-    ) -> DecodeResult<S> {
         let line = Line::new(start, rows.depth, cells.next);
         let mut row = Row::unsplit(line, cells.has_id, cells.start);
         let split = self.cells.len();
@@ -406,6 +393,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         self.remaining_attachments(row, rows.table, &mut rows.state)?;
         self.depth -= 1;
         self.cells.truncate(split);
+        emit!(self.sink.end_object());
         Ok(())
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn simple(text: &[u8], start: usize, end: usize) -> Option<Scalar<'st
         b"-" => Some(Scalar::Null),
         b"true" => Some(Scalar::Bool(true)),
         b"false" => Some(Scalar::Bool(false)),
-        // A number is found faster if the text goes on behind it.
+        // `scan` reads a short number at once only where bytes follow it.
         [b'-' | b'0'..=b'9', ..] => match number::scan(text, start) {
             Scanned::Number(Number::Int(value), stop) if stop == end => Some(Scalar::Int(value)),
             Scanned::Number(Number::Float(value), stop) if stop == end => {
