@@ -389,7 +389,9 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
     /// Writes a table from its declaration on. It is open already.
     fn table(&mut self, rows: Rows<W>, count: usize, first: W::Value, place: Place) -> Outcome<W> {
         let mut plan = self.plan(&first, place.level + 1, true)?;
-        if let Rows::Elements(array) = &rows {
+        if let Rows::Elements(array) = &rows
+            && count > UNPROBED
+        {
             for index in [count / 2, count - 1] {
                 let row = self.walk.element(array, index);
                 self.probe(&plan, &row)?;
@@ -400,6 +402,9 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         self.rows(&mut plan, rows, count, first, place)
     }
 }
+
+/// How many rows are written without a look at later ones: discarding them costs no more than the look.
+const UNPROBED: usize = 16;
 
 /// Writes a scalar. Anything else, such as a container, is [`Stop::Unusual`].
 #[inline(always)]
