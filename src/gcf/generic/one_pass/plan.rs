@@ -23,6 +23,9 @@ pub(super) struct Plan<K> {
     pub(super) absent: u64,
 }
 
+/// The memory that is reserved for the name of a column: more than most have.
+const NAME_SIZE: usize = 12;
+
 pub(super) struct Column<K> {
     pub(super) key: K,
     pub(super) kind: ColumnKind<K>,
@@ -78,8 +81,9 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         }
         let mut columns = Vec::new();
         memory::require(columns.try_reserve_exact(size));
-        let mut plan =
-            Plan { columns, fields: Vec::new(), names: String::new(), row_expansion: 0, absent: 0 };
+        let mut names = String::new();
+        memory::require(names.try_reserve(NAME_SIZE * size));
+        let mut plan = Plan { columns, fields: Vec::new(), names, row_expansion: 0, absent: 0 };
         while let Some((key, value)) = self.walk.next(&mut object) {
             let text = self.walk.key(&key)?;
             if text.contains('>') {
