@@ -124,7 +124,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 let message = "at least one column must not be constant";
                 return Err(Fault::new(Code::NoBareColumn, at, message).into());
             }
-            return Ok(ArrayHead::Table { count, table: self.columns(fields)? });
+            return Ok(ArrayHead::Table { count, table: self.columns(&fields)? });
         }
         self.keyed_head(count, fields, at)
     }
@@ -157,7 +157,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
                 format!("the label {} of the key column is also a field", excerpt(&label.name));
             return Err(Fault::new(Code::DuplicateFieldName, label.at, message).into());
         }
-        Ok(ArrayHead::Keyed { count, table: self.columns(fields)? })
+        Ok(ArrayHead::Keyed { count, table: self.columns(&fields)? })
     }
 
     /// Parses the rest of the head of a matrix, from the bracket of its number of columns at `at` on.
@@ -194,7 +194,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         invalid(Code::TrailingCharacters, rest, message)
     }
 
-    fn columns(&mut self, fields: Vec<Field<'t>>) -> DecodeResult<S, SharedColumns<S::Prepared>> {
+    fn columns(&mut self, fields: &[Field<'t>]) -> DecodeResult<S, SharedColumns<S::Prepared>> {
         let sink = &mut *self.sink;
         let max_depth = self.limits.max_depth.saturating_sub(self.depth);
         let mut prepare = |what: Prepare<'_>| {

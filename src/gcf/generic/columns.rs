@@ -12,7 +12,7 @@ use crate::interrupt::polled;
 use crate::memory;
 use crate::walk::Scalar;
 use hashbrown::HashMap;
-use std::borrow::Cow;
+use std::ops::Range;
 
 /// A key or scalar for a sink to prepare.
 pub(crate) enum Prepare<'t> {
@@ -24,6 +24,8 @@ pub(crate) enum Prepare<'t> {
 pub(crate) struct TableColumns<N> {
     /// The members of a row in their order.
     pub members: Vec<Member<N>>,
+    /// The names of all members.
+    names: String,
     /// The nodes of all flattened members; [`Source::Path`] is the index of a member's root.
     pub paths: Vec<PathNode<N>>,
     /// The leaves among `paths`.
@@ -47,17 +49,12 @@ pub(crate) struct TableColumns<N> {
 }
 
 pub(crate) struct Member<N> {
-    pub name: String,
+    /// Its place in the names of all members.
+    name: Range<usize>,
     /// Whether the name is written without quotes where a value is attached.
     pub has_bare_key: bool,
     pub key: N,
     pub source: Source<N>,
-}
-
-impl<N> Member<N> {
-    fn new(name: String, key: N, source: Source<N>) -> Self {
-        Self { has_bare_key: string::is_bare_key(&name), name, key, source }
-    }
 }
 
 /// Where the value of a member comes from.
@@ -162,8 +159,8 @@ struct Planner<'p, 't, N, F> {
     columns: TableColumns<N>,
     /// The declared names with `>`: a path, and a member whose name is not one.
     with_bracket: NameIndex<'t>,
-    /// The children of the path nodes, by the node and the name.
-    children: HashMap<(usize, Box<str>), usize>,
+    /// The children of the path nodes, by the node and the name; `None` before the first.
+    children: Option<HashMap<(usize, Box<str>), usize>>,
     max_depth: usize,
     prepare: &'p mut F,
 }
@@ -171,7 +168,7 @@ struct Planner<'p, 't, N, F> {
 impl<N> TableColumns<N> {
     /// Prepares declared fields. `prepare` passes a key or constant to the sink, which prepares it.
     pub(crate) fn new<E: From<Box<Fault>>>(
-        fields: Vec<Field<'_>>,
+        fields: &[Field<'_>],
         max_depth: usize,
         prepare: &mut impl FnMut(Prepare<'_>) -> Result<N, E>,
     ) -> Result<Self, E> {
@@ -179,6 +176,7 @@ impl<N> TableColumns<N> {
         memory::ensure(FIELD_SIZE * fields.len() + 4 * names).map_err(Box::<Fault>::from)?;
         let columns = Self {
             members: Vec::with_capacity(fields.len()),
+            names: String::with_capacity(names),
             paths: Vec::new(),
             leaves: Vec::new(),
             width: 0,
@@ -189,13 +187,8 @@ impl<N> TableColumns<N> {
             later: HashMap::new(),
             plan: None,
         };
-        let mut planner = Planner {
-            columns,
-            with_bracket: NameIndex::new(),
-            children: HashMap::new(),
-            max_depth,
-            prepare,
-        };
+        let mut planner =
+            Planner { columns, with_bracket: NameIndex::new(), children: None, max_depth, prepare };
         for field in polled(fields) {
             planner.add(field)?;
         }
@@ -210,12 +203,14 @@ where
     E: From<Box<Fault>>,
     F: FnMut(Prepare<'_>) -> Result<N, E>,
 {
-    fn add(&mut self, field: Field<'t>) -> Result<(), E> {
-        // Two names without a bracket are two members, whose names are compared below.
-        if field.name.contains('>')
+    #[inline]
+    fn add(&mut self, field: &Field<'t>) -> Result<(), E> {
+        // Two names without a bracket, as all without quotes, are two members, whose names are compared below.
+        if field.quoted
+            && field.name.contains('>')
             && !self.with_bracket.add(field.name.clone()).map_err(Box::<Fault>::from)?
         {
-            return Err(duplicate(&field));
+            return Err(duplicate(field));
         }
         let cell = self.columns.width;
         if field.constant.is_none() {
@@ -223,10 +218,10 @@ where
         }
         if field.quoted && field.constant.is_none() && is_path(&field.name) {
             self.columns.plain = false;
-            return self.add_path(&field, cell);
+            return self.add_path(field, cell);
         }
         if self.columns.member(&field.name).is_some() {
-            return Err(duplicate(&field));
+            return Err(duplicate(field));
         }
         self.columns.expansion += field.name.len() as u64;
         let source = if let Some(constant) = field.constant.as_ref().and_then(Token::scalar) {
@@ -242,18 +237,28 @@ where
             Source::Cell(cell)
         };
         let key = (self.prepare)(Prepare::Key(&field.name))?;
-        self.member(field.name, key, source)
+        self.member(&field.name, !field.quoted, key, source)
     }
 
-    fn member(&mut self, name: Cow<'_, str>, key: N, source: Source<N>) -> Result<(), E> {
+    /// Adds a member. Its name may be known to be `bare`.
+    #[inline]
+    fn member(&mut self, name: &str, bare: bool, key: N, source: Source<N>) -> Result<(), E> {
         let columns = &mut self.columns;
         let index = columns.members.len();
         if index >= SCANNED {
             let reserved = columns.later.try_reserve(1);
             reserved.map_err(|_| Box::<Fault>::from(memory::exhausted()))?;
-            columns.later.insert((*name).into(), index);
+            columns.later.insert(name.into(), index);
         }
-        columns.members.push(Member::new(name.into_owned(), key, source));
+        let start = columns.names.len();
+        columns.names.push_str(name);
+        let has_bare_key = bare || string::is_bare_key(name);
+        columns.members.push(Member {
+            name: start..columns.names.len(),
+            has_bare_key,
+            key,
+            source,
+        });
         Ok(())
     }
 
@@ -281,7 +286,8 @@ where
                 return Err(duplicate(field));
             }
             let place = (at, Box::from(segment));
-            at = if let Some(&child) = self.children.get(&place) {
+            let known = self.children.as_ref().and_then(|children| children.get(&place));
+            at = if let Some(&child) = known {
                 child
             } else {
                 let child = self.node(segment, Some(at))?;
@@ -293,7 +299,7 @@ where
                     }
                     children.push(child);
                 }
-                self.children.insert(place, child);
+                self.children.get_or_insert_default().insert(place, child);
                 child
             };
         }
@@ -320,7 +326,7 @@ where
         }
         let key = (self.prepare)(Prepare::Key(first))?;
         let root = self.node(first, None)?;
-        self.member(Cow::Borrowed(first), key, Source::Path(root))?;
+        self.member(first, false, key, Source::Path(root))?;
         Ok(root)
     }
 }
@@ -336,8 +342,16 @@ pub(crate) fn scalar_size(scalar: Scalar<'_>) -> u64 {
 impl<N> TableColumns<N> {
     /// The member with this name. That of a flattened member is the first segment of its paths.
     fn member(&self, name: &str) -> Option<usize> {
-        let first = self.members.iter().take(SCANNED).position(|member| member.name == name);
+        let names = self.names.as_bytes();
+        let is_named = |member: &Member<N>| names[member.name.clone()] == *name.as_bytes();
+        let first = self.members.iter().take(SCANNED).position(is_named);
         first.or_else(|| self.later.get(name).copied())
+    }
+
+    /// The name of a member.
+    #[inline]
+    pub(crate) fn name(&self, member: usize) -> &str {
+        &self.names[self.members[member].name.clone()]
     }
 
     /// The member with a cell of its own and this name.

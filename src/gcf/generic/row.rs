@@ -4,7 +4,7 @@
 //! write attachments in that order. If a text has another order, the lines below the row are scanned
 //! once, and the decoder jumps to each attachment. GCF 3.6 sections 7.4.3 to 7.4.6.
 
-use super::columns::{Member, PathMarks, PathValue, Source};
+use super::columns::{PathMarks, PathValue, Source, TableColumns};
 use super::decode::{
     DUPLICATE_ROW, DecodeResult, Decoder, Failure, Preceding, SharedColumns, check_scalar, emit,
     emit_scalar,
@@ -380,7 +380,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         if row.attachments.is_none() {
             match self.attachment_line(row.line) {
                 Some(line) if self.starts(line, ".") => {
-                    let after = self.attached_to(line, &table.members[member])?;
+                    let after = self.attached_to(line, table, member)?;
                     if let Some(after) = after.filter(|_| !declares_schema) {
                         let of = Attached::Member(member);
                         return self.named_attachment(row.line, line, after, state, of);
@@ -398,7 +398,7 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
         let attachment =
             row.attachments.as_mut().and_then(|attachments| attachments.members.remove(&member));
         let Some(Attachment { line, end }) = attachment else {
-            let name = excerpt(&table.members[member].name);
+            let name = excerpt(table.name(member));
             let message = format!("missing attachment {name} of the row");
             return self.fail(Code::MissingAttachment, row.line, &message);
         };
@@ -566,17 +566,19 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
     fn attached_to(
         &self,
         line: Line,
-        member: &Member<S::Prepared>,
+        table: &TableColumns<S::Prepared>,
+        member: usize,
     ) -> DecodeResult<S, Option<usize>> {
-        let after = line.start + 1 + member.name.len();
-        if member.has_bare_key
-            && self.lines.str(line)[1..].starts_with(&member.name)
+        let expected = table.name(member);
+        let after = line.start + 1 + expected.len();
+        if table.members[member].has_bare_key
+            && self.lines.str(line)[1..].starts_with(expected)
             && self.text.as_bytes().get(after) == Some(&b' ')
         {
             return Ok(Some(after));
         }
         let (name, after) = self.attachment_name(line)?;
-        Ok((name == member.name).then_some(after))
+        Ok((name == expected).then_some(after))
     }
 
     /// Parses the name of an attachment, `.name`; returns it and the offset after it.

@@ -108,9 +108,8 @@ pub(crate) fn read_fields(
     let mut steps = Steps::default();
     loop {
         steps.step();
-        let (field, after) = read_field(text, next, end, extensions)?;
         fields.try_reserve(1)?;
-        fields.push(field);
+        let after = read_field(text, next, end, extensions, &mut fields)?;
         next = skip_blanks(bytes, after);
         match bytes.get(next) {
             Some(b',') => next = skip_blanks(bytes, next + 1),
@@ -124,7 +123,15 @@ pub(crate) fn read_fields(
     Ok((fields, next + 1))
 }
 
-fn read_field(text: &str, at: usize, end: usize, extensions: bool) -> Read<(Field<'_>, usize)> {
+/// Adds the field at `at` to `fields`, which has space for it; returns the offset after the field.
+#[inline(always)]
+fn read_field<'t>(
+    text: &'t str,
+    at: usize,
+    end: usize,
+    extensions: bool,
+    fields: &mut Vec<Field<'t>>,
+) -> Read<usize> {
     let bytes = &text.as_bytes()[..end];
     let identity = bytes.get(at) == Some(&b'@');
     let start = at + usize::from(identity);
@@ -152,7 +159,8 @@ fn read_field(text: &str, at: usize, end: usize, extensions: bool) -> Read<(Fiel
         }
         _ => (None, after_name),
     };
-    Ok((Field { name, quoted, identity, constant, list, at }, after))
+    fields.push(Field { name, quoted, identity, constant, list, at });
+    Ok(after)
 }
 
 /// The error for a form that is read only with `extensions`.
