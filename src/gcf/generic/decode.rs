@@ -351,7 +351,8 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
 
     #[inline]
     pub(crate) fn starts(&self, line: Line, prefix: &str) -> bool {
-        self.lines.str(line).starts_with(prefix)
+        // Bytes, because whether a str may be cut here would be checked for each line.
+        self.text.as_bytes()[line.start..line.end].starts_with(prefix.as_bytes())
     }
 
     #[inline]
@@ -481,14 +482,16 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         let (name, form) = self.member_head(line)?;
         let mark = self.sink.mark();
         emit!(self.sink.key(&name));
-        if self.sink.finds_repeated_keys() {
-            let read = self.member_value(line, depth, form);
-            return self.unless_repeated(read, mark, line, Code::DuplicateKey, DUPLICATE_MEMBER);
-        }
-        if !names.add(name)? {
+        let checks = self.sink.finds_repeated_keys();
+        if !checks && !names.add(name)? {
             return self.fail(Code::DuplicateKey, line, DUPLICATE_MEMBER);
         }
-        self.member_value(line, depth, form)
+        let read = self.member_value(line, depth, form);
+        if checks {
+            self.unless_repeated(read, mark, line, Code::DuplicateKey, DUPLICATE_MEMBER)
+        } else {
+            read
+        }
     }
 
     /// What came of reading the value of a member whose key is in `line`, unless its object had the key before:
@@ -540,6 +543,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     }
 
     /// Reads the value of a member whose key is in `line`.
+    #[inline(always)]
     pub(crate) fn member_value(
         &mut self,
         line: Line,
@@ -594,6 +598,7 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
     // Scalars
 
     /// Reads the scalar from `start` to `end`.
+    #[inline]
     pub(crate) fn scalar(&mut self, start: usize, end: usize) -> DecodeResult<S> {
         if let Some((text, _)) = scalar::bare_word(self.text, start, end, b'\n') {
             emit!(self.sink.string(text));
