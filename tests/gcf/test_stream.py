@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import threading
+from collections import ChainMap
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -143,13 +145,21 @@ def test_an_invalid_call_is_refused_and_writes_nothing(
     gcf.loads("".join(out))
 
 
-@pytest.mark.parametrize("values", [{"a": 1, "b": 2}, "ab", b"ab", {1, 2}, frozenset((1, 2))])
-def test_a_row_has_its_values_in_order(values: Any) -> None:
-    with gcf.StreamEncoder([].append) as encoder:
+UNORDERED = [{"a": 1}, MappingProxyType({"a": 1}), ChainMap({"a": 1}), {1, 2}, frozenset((1, 2))]
+
+
+@pytest.mark.parametrize("values", [*UNORDERED, "ab", b"ab", bytearray(b"ab"), memoryview(b"ab")])
+def test_a_row_and_a_list_have_their_values_in_order(values: Any) -> None:
+    out: list[str] = []
+    with gcf.StreamEncoder(out.append) as encoder:
+        with pytest.raises(TypeError, match=r"^values must be an iterable of str, int"):
+            encoder.list("list", values)
+        encoder.list("list", (value for value in "ab"))
         encoder.begin_array("rows", ["a", "b"])
-        with pytest.raises(TypeError, match=r"values must be an iterable .* in the order of the"):
+        with pytest.raises(TypeError, match=r"^values must be an iterable of str, int"):
             encoder.row(values)
         encoder.row({"a": 1, "b": 2}.values())
+    assert gcf.loads("".join(out)) == {"list": ["a", "b"], "rows": [{"a": 1, "b": 2}]}
 
 
 def interrupted(path: Path) -> None:

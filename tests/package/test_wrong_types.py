@@ -474,6 +474,31 @@ def test_the_error_of_a_wrong_type_names_the_parameter(
         assert message in (None, before) or re.search(named, message), (value, message)
 
 
+@pytest.mark.parametrize("text", ["ab", b"ab", bytearray(b"ab"), memoryview(b"ab")])
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda text: cw.shrink([1], formats=text), "formats"),
+        (lambda text: cw.Dictionary.train(text), "samples"),
+        (lambda text: cw.decode("RES|OK||0|x", dictionaries=text), "dictionaries"),
+        (lambda text: gcf.Payload(symbols=text), "symbols"),
+        (lambda text: gcf.KeyedSet(text, key="id"), "rows"),
+        (
+            lambda text: gcf.KeyedDelta(key="id", base_root="", new_root="", removed=text),
+            "removed",
+        ),
+        (lambda text: claims.merkle_root(text), "hashes"),
+    ],
+)
+def test_the_characters_of_a_text_are_not_the_items_of_an_iterable(
+    call: Callable[[Any], object], name: str, text: Any
+) -> None:
+    with pytest.raises(
+        TypeError, match=rf"^{name} must be an iterable of .*, not {type(text).__name__}$"
+    ):
+        call(text)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

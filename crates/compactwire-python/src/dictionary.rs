@@ -9,7 +9,6 @@ use crate::interrupt::attached;
 use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
@@ -65,11 +64,6 @@ impl Dictionary {
         #[pyo3(from_py_with = args::written::model)] model: &str,
         time: Option<&Bound<'_, PyAny>>,
     ) -> Result<Self> {
-        if samples.is_instance_of::<PyString>() || samples.is_instance_of::<PyBytes>() {
-            return Err(
-                PyTypeError::new_err("samples must be an iterable of texts, not one text").into()
-            );
-        }
         let mut taken = Vec::new();
         for (at, item) in each(samples, "samples", "str or Response")?.enumerate() {
             push(&mut taken, sample(&item?, at)?)?;

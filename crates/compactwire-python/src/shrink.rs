@@ -21,7 +21,6 @@ use compactwire::shrink::{
     self, ExpandError, Format, Options, Reason, estimate_tokens, shrink, shrink_with,
 };
 use compactwire::value::drop_iteratively;
-use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -297,9 +296,6 @@ fn exact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
 
 /// Whether `formats` contains JSON, and whether it contains GCF.
 fn chosen_formats(formats: &Bound<'_, PyAny>) -> PyResult<(bool, bool)> {
-    if formats.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("formats must be a sequence of str, not a str"));
-    }
     let (mut json, mut gcf) = (false, false);
     for (at, name) in each(formats, "formats", "str")?.enumerate() {
         let name = name?;

@@ -9,7 +9,6 @@ use crate::make::{ensure_memory, make_bytes, make_str};
 use compactwire::excerpt::excerpt;
 use compactwire::json::memory_of;
 use compactwire::wire::{gcb, json};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -30,9 +29,6 @@ pub(super) mod module {
 fn lossy(names: Option<&Bound<'_, PyAny>>) -> PyResult<gcb::Lossy> {
     let mut lossy = gcb::Lossy::default();
     let Some(names) = names else { return Ok(lossy) };
-    if names.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("lossy must be a set of names, not one str"));
-    }
     for name in each(names, "lossy", "str")? {
         let name = name?;
         match args::word(&name, "each name in lossy")? {

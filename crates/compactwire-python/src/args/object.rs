@@ -5,11 +5,12 @@ use crate::make::{ensure_memory, push};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyIterator, PySequence, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyIterator, PyMemoryView, PySequence, PyString};
 use std::convert::Infallible;
 use std::fmt::Display;
 
-/// The items of an iterable; `TypeError` names the argument and what its items are.
+/// The items of an iterable; `TypeError` names the argument and what its items are. So it is for a str and for
+/// bytes: their characters and numbers are never meant.
 ///
 /// Signal handlers run at the first item, and again after every [`ITEMS_PER_CHECK`]: an iterator that is not
 /// Python code, which can be endless, does not run them.
@@ -19,7 +20,15 @@ pub(crate) fn each<'py>(
     items: &str,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = value.py();
-    let items = (0_u64..).zip(iterator(value, name, || format!("an iterable of {items}"))?);
+    let expected = || format!("an iterable of {items}");
+    if value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>()
+    {
+        return Err(wrong_type(value, name, &expected()));
+    }
+    let items = (0_u64..).zip(iterator(value, name, expected)?);
     Ok(items.map(move |(at, item)| {
         if at.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals().and(item) } else { item }
     }))

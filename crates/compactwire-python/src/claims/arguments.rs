@@ -1,6 +1,6 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use crate::args::{class_name, each, enough_for, surrogate_at, utf8};
+use crate::args::{class_name, enough_for, surrogate_at, utf8};
 use crate::errors::invalid_path;
 use crate::make::push;
 use compactwire::excerpt::excerpt;
@@ -48,18 +48,6 @@ pub(super) fn optional_text(
     field: &str,
 ) -> PyResult<Option<String>> {
     value.map(|value| text(value, field)).transpose()
-}
-
-/// An iterator over an iterable that is not a `str` or `bytes`; it checks signals.
-pub(super) fn iterate<'py>(
-    value: &Bound<'py, PyAny>,
-    field: &str,
-    of: &str,
-) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
-    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
-        return Err(wrong(value, field, &format!("an iterable of {of}")));
-    }
-    each(value, field, of)
 }
 
 /// The results of an iterator, in memory that is requested as they come.

@@ -1,7 +1,7 @@
 //! Canonical JSON, Merkle roots and token estimates.
 
-use super::arguments::{collect, iterate, path, text};
-use crate::args::{Input, natural};
+use super::arguments::{collect, path, text};
+use crate::args::{Input, each, natural};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::make::{Number, Str, ensure_memory, make_bytes};
@@ -40,7 +40,7 @@ const MERKLE_FACTOR: usize = 128;
 pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<Str<String>> {
     let py = hashes.py();
     let of = "str, each 64 lower-case hexadecimal digits";
-    let hashes = iterate(hashes, "hashes", of)?.zip(0..);
+    let hashes = each(hashes, "hashes", of)?.zip(0..);
     let taken = collect(hashes.map(|(hash, at)| text(&hash?, &format!("hashes[{at}]"))))?;
     ensure_memory(MERKLE_FACTOR * taken.len())?;
     claims::merkle_root(&taken).map(Str).ok_or_else(|| {

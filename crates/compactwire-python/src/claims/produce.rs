@@ -1,9 +1,9 @@
 //! `compactwire.claims`: makes bundles, receipts, claims and trust policies. Compression Claims sections 2
 //! and 3.
 
-use super::arguments::{collect, entries, iterate, optional_text, path, text};
+use super::arguments::{collect, entries, optional_text, path, text};
 use super::key::with_key;
-use crate::args::boolean;
+use crate::args::{boolean, each};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::value;
@@ -60,7 +60,7 @@ pub(super) fn build_bundle<'py>(
     let folder = path(out_dir, "out_dir")?;
     let (run, job) = (text(run_id, "run_id")?, text(job_id, "job_id")?);
     let message = text(message_id, "message_id")?;
-    let items = iterate(items, "items", "mappings")?.zip(0..);
+    let items = each(items, "items", "mappings")?.zip(0..);
     let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
     let items = collect(items)?;
     let made =
@@ -307,7 +307,7 @@ pub(super) fn merkle_attestation<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let validator = optional_text(validator_id, "validator_id")?;
     let build = optional_text(build_id, "build_id")?;
-    let receipts = iterate(chain, "chain", "receipts")?.zip(0..);
+    let receipts = each(chain, "chain", "receipts")?.zip(0..);
     let receipts = receipts.map(|(receipt, at)| read::value(&receipt?, &format!("chain[{at}]")));
     let receipts = collect(receipts)?;
     let made = with_key(key, |key| {
@@ -428,7 +428,7 @@ const DEFAULT_COMPONENTS: [(&str, bool); 4] =
 #[pyfunction]
 pub(super) fn make_trust_policy<'py>(entries: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> {
     let py = entries.py();
-    let entries = iterate(entries, "entries", "dict")?.zip(0..);
+    let entries = each(entries, "entries", "dict")?.zip(0..);
     let entries = entries.map(|(entry, at)| read::value(&entry?, &format!("entries[{at}]")));
     let entries = collect(entries)?;
     let made = attached(|| claims::make_trust_policy(entries))?;

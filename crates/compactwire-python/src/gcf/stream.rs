@@ -17,7 +17,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFrozenSet, PySet, PyString};
+use pyo3::types::{PyEllipsis, PyFrozenSet, PyList, PyMapping, PySet, PyTuple};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes an object of scalars, lists and tables, row by row.
@@ -102,6 +102,7 @@ impl StreamEncoder {
         #[pyo3(from_py_with = args::written::name)] name: &str,
         values: &Bound<'_, PyAny>,
     ) -> Result<()> {
+        check_order(values, "in their order")?;
         let mut scalars: Vec<Scalar> = Vec::new();
         for value in each(values, "values", "str, int, float, bool or None")? {
             let at = scalars.len();
@@ -164,17 +165,7 @@ impl StreamEncoder {
     #[pyo3(signature = (values, /))]
     fn row(&self, values: &Bound<'_, PyAny>) -> Result<()> {
         let py = values.py();
-        // Iterating over these gives something else than the values of a row, or no order.
-        if values.is_instance_of::<PyString>()
-            || values.is_instance_of::<PyBytes>()
-            || values.is_instance_of::<PyDict>()
-            || values.is_instance_of::<PySet>()
-            || values.is_instance_of::<PyFrozenSet>()
-        {
-            let expected =
-                "an iterable of str, int, float, bool or None, in the order of the fields";
-            return Err(wrong_type(values, "values", expected).into());
-        }
+        check_order(values, "in the order of the fields")?;
         let width = self.encoder(py).row_width()?;
         let mut cells = Vec::with_capacity(8);
         for value in each(values, "values", "str, int, float, bool or None")? {
@@ -221,6 +212,22 @@ impl StreamEncoder {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.target)
     }
+}
+
+/// Refuses a mapping, whose keys are not meant, and a set, which has no order.
+#[inline]
+fn check_order(values: &Bound<'_, PyAny>, order: &str) -> PyResult<()> {
+    if values.is_instance_of::<PyList>() || values.is_instance_of::<PyTuple>() {
+        return Ok(());
+    }
+    if values.is_instance_of::<PySet>()
+        || values.is_instance_of::<PyFrozenSet>()
+        || values.cast::<PyMapping>().is_ok()
+    {
+        let expected = format!("an iterable of str, int, float, bool or None, {order}");
+        return Err(wrong_type(values, "values", &expected));
+    }
+    Ok(())
 }
 
 impl StreamEncoder {
