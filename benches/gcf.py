@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import marshal
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any
@@ -28,6 +29,7 @@ from .shapes import Shape, shapes
 from .speed import Case, same
 
 ORJSON, GCF_PYTHON, TOONS = "orjson", "gcf-python", "toons"
+MARSHAL = "marshal.loads of the value"
 
 # The targets: our time divided by orjson's.
 DUMPS = {
@@ -122,6 +124,7 @@ def cases(scale: int = 1) -> Iterator[Case]:
         yield from writing(texts)
         if not shape.foreign:
             yield from reading(texts)
+            yield bare(texts)
         if shape.size in OLDER:
             yield from older(texts)
 
@@ -158,6 +161,21 @@ def reading(texts: Texts) -> Iterator[Case]:
                 ),
                 collectors=(collector,),
             )  # fmt: skip
+
+
+def bare(texts: Texts) -> Case:
+    """Create the same objects from a form that leaves almost nothing to parse."""
+
+    def calls() -> tuple[Call, Call]:
+        # Keys and short texts are shared in the form, as they are in the value.
+        form = marshal.dumps(orjson.loads(texts.json))
+        same(marshal.loads(form), gcf.loads(texts.gcf))
+        return (
+            Call(gcf.loads, partial(bytes.decode, texts.gcf), kept=True),
+            Call(marshal.loads, partial(renewed, form), kept=True),
+        )
+
+    return Case("gcf.loads of str", texts.shape.size, MARSHAL, None, calls)
 
 
 def renewed(data: bytes) -> bytes:

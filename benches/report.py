@@ -50,6 +50,27 @@ The peer computes hashes and signatures in C, too. We verify signatures on all c
 depends on their number; the targets are for processor time, measured on one processor: two of them
 are often one core, on which the same work takes more of it.""",
 }
+WHY = """\
+Why rows miss their targets:
+
+- **`loads`**: creating the objects takes most of the time in every reader. `marshal.loads`, a peer
+  in the tables below, creates the same objects with almost nothing to parse; where we take about as
+  long, little is left to gain. Numbers whose length changes from cell to cell make the processor
+  guess wrong. A str that is not ASCII costs orjson a conversion, which bytes do not, so that more
+  rows of bytes miss. With the collector on, the first collection after the call visits the new
+  objects, whoever created them.
+- **`dumps`**: in a keyed map, few cells bear the cost of each row. In memory, the text and the str
+  that CPython makes of it exist at once.
+- **Messages**: said below their table.
+- **Graphs**: most of the time for a payload of dicts goes into reading the dicts, copying their
+  texts and linking the edges; the peer keeps the texts as they are. With the collector on, the
+  objects of a decoded payload are visited, too.
+- **CAD**: `marshal` has nothing to parse or format. 100,000 nodes exceed the processor's caches,
+  and their ratio differs from run to run.
+- **Claims**: more than half of our processor time is signatures and hashes.
+- **The crate `gcf`**: a tenth of its time is less than `serde_json` takes to parse the same values.
+  Deep values are many small containers: each takes an allocation in a value, and indentation in a
+  text."""
 NOT_MEASURED = "Not measured: run `python -m benches --cargo`."
 # The targets for the remaining size of each part of a conversation (from the overview of v2).
 PARTS: dict[str, tuple[str, float | None]] = {
@@ -440,6 +461,8 @@ each comparison; the code is in `benches/`.
 One line for each work and peer, with the row that is furthest from its target.
 
 {targets(record)}
+
+{WHY}
 
 ## From Python
 
