@@ -15,8 +15,11 @@ use std::sync::Mutex;
 /// Texts of fewer bytes are short.
 pub(super) const SHORT: usize = 16;
 
-/// How many texts a table keeps at most. A power of two.
+/// How many texts of one document a table keeps at most. A power of two.
 const MAX_TEXTS: usize = 1 << 10;
+
+/// How many keys are kept between calls. A power of two.
+const MAX_KEYS: usize = 1 << 11;
 
 /// The short texts of documents that were read.
 pub(super) struct Texts {
@@ -36,8 +39,13 @@ struct Slot {
 impl Texts {
     /// A table for a document of `size` bytes.
     pub(super) fn new(size: usize) -> Self {
+        Self::with_slots((size / 32).next_power_of_two().clamp(16, MAX_TEXTS))
+    }
+
+    /// A table of so many slots, a power of two.
+    fn with_slots(count: usize) -> Self {
         let mut slots = Vec::new();
-        slots.resize_with((size / 32).next_power_of_two().clamp(16, MAX_TEXTS), Slot::default);
+        slots.resize_with(count, Slot::default);
         Self { slots, names: None }
     }
 
@@ -90,7 +98,7 @@ impl Keys {
     /// The keys that were kept. Without the interpreter's global lock, none: each call has its own then.
     pub(super) fn take() -> Self {
         let kept = || KEYS.try_lock().ok().and_then(|mut kept| kept.take());
-        Self(LOCKED.then(|| kept().unwrap_or_else(|| Texts::new(usize::MAX))))
+        Self(LOCKED.then(|| kept().unwrap_or_else(|| Texts::with_slots(MAX_KEYS))))
     }
 
     /// No keys.
