@@ -53,6 +53,16 @@ _INDEX_ADVICE = (
 )
 
 
+_DUCKDB = {"duckdb", "_duckdb"}
+_NESTED_IN_DUCKDB = {"list", "array", "struct", "map", "union"}
+
+# Types of DuckDB that its Arrow columns do not have, with what becomes of their values.
+_CHANGED_BY_DUCKDB = {
+    "uhugeint": "which DuckDB passes to Arrow as negative numbers if large; cast it to VARCHAR",
+    "time with time zone": "whose zones DuckDB does not pass to Arrow; cast it to VARCHAR",
+}
+
+
 class Problem(NamedTuple):
     """Why data of pandas cannot be read as Arrow."""
 
@@ -90,13 +100,14 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         The data, of pandas with what `types="common"` writes in columns and indexes of objects,
         also as categories, that Arrow may change; and the problem, if there is one: two columns of
         one name, a name with U+0000, a column of values of several types, of a type that neither
-        knows, of dicts that differ in their keys or the order of these, or of periods.
+        knows, of dicts that differ in their keys or the order of these, or of periods; and a column
+        of a type whose values DuckDB changes for Arrow.
     """
     if (name := _cut_name(data)) is not None:
         message = f"Arrow would end the name {name!r} before its U+0000; rename it"
         return data, Problem("unsupported_type", None, message)
     if not is_of_pandas(data):
-        return data, None
+        return data, _changed_by_duckdb(data) if _libraries(data) & _DUCKDB else None
     is_frame = hasattr(data, "columns")
     columns = list(data.items()) if is_frame else [(data.name, data)]
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
@@ -134,7 +145,7 @@ def _cut_name(data: Any) -> str | None:
     parts: list[Any] = []
     if "pandas" in libraries:
         parts = _parts_of_pandas(data)
-    elif libraries & {"duckdb", "_duckdb"}:
+    elif libraries & _DUCKDB:
         # A type of DuckDB has its names in its text.
         parts = [*data.columns, *map(str, data.types)]
     elif libraries & {"polars", "pyarrow"}:
@@ -152,6 +163,21 @@ def _cut_name(data: Any) -> str | None:
             parts += [part.field(at) for at in range(fields)]
         elif part is not None:
             parts += [getattr(part, name, None) for name in _PARTS]
+    return None
+
+
+def _changed_by_duckdb(relation: Any) -> Problem | None:
+    """The problem of a column of a relation with values that DuckDB passes to Arrow as others."""
+    for name, column in zip(relation.columns, relation.types, strict=True):
+        parts = [column]
+        while parts:
+            part = parts.pop()
+            kind = str(getattr(part, "id", ""))
+            if (change := _CHANGED_BY_DUCKDB.get(kind)) is not None:
+                message = f"the column {name!r} has values of the type {part}, {change}"
+                return Problem("unsupported_type", name, message)
+            if kind in _NESTED_IN_DUCKDB:
+                parts += [child for _, child in part.children]
     return None
 
 

@@ -513,6 +513,28 @@ def test_a_name_in_a_type_of_duckdb_is_an_error() -> None:
     assert gcf.loads(gcf.dumps(duckdb.sql("select {'a': 1} as s"))) == [{"s": {"a": 1}}]
 
 
+@pytest.mark.parametrize("value", ["{}", "[{{'x': {}}}]", "MAP{{'x': {}}}", "array_value({})"])
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        ("340282366920938463463374607431768211455::UHUGEINT", "UHUGEINT"),
+        ("TIMETZ '01:02:03+02'", "TIME WITH TIME ZONE"),
+    ],
+)
+def test_values_that_duckdb_changes_are_an_error(value: str, part: str, kind: str) -> None:
+    # Arrow would have the number -1, and the time without its zone.
+    relation = duckdb.sql(f"select 1 as id, {value.format(part)} as v")
+    for call in (gcf.dumps, cw.shrink, arrow.encode):
+        with pytest.raises(
+            cw.UnsupportedValue, match=f"'v' has values of the type {kind}"
+        ) as error:
+            call(relation)
+        assert error.value.path == "$[*].v"
+    assert gcf.loads(gcf.dumps(duckdb.sql("select {'UHUGEINT': 1::HUGEINT} as s"))) == [
+        {"s": {"UHUGEINT": "1"}}
+    ]
+
+
 @pytest.mark.parametrize(
     "schema",
     [polars.Schema({"a\0b": polars.Int8()}), pyarrow.schema({"a\0b": pyarrow.int8()})],
