@@ -5,6 +5,7 @@ use arrow_schema::TimeUnit;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 
 const SECONDS_PER_DAY: i64 = 86_400;
+const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
 /// The days of a date since 1970.
 pub(super) fn days(text: &str) -> Option<i64> {
@@ -28,16 +29,18 @@ pub(super) fn timestamp(text: &str, zoned: bool, unit: TimeUnit) -> Option<i64> 
     in_unit(moment.timestamp(), moment.timestamp_subsec_nanos(), unit)
 }
 
-/// Seconds and nanoseconds in a unit; `None` if it cannot hold them exactly.
+/// Seconds and nanoseconds in a unit; `None` if it cannot hold them exactly, as with every leap second, which is one
+/// second with the nanoseconds of two.
 fn in_unit(seconds: i64, nanoseconds: u32, unit: TimeUnit) -> Option<i64> {
     let per_second: i64 = match unit {
         TimeUnit::Second => 1,
         TimeUnit::Millisecond => 1_000,
         TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
+        TimeUnit::Nanosecond => NANOSECONDS_PER_SECOND,
     };
-    let (nanoseconds, unit) = (i64::from(nanoseconds), 1_000_000_000 / per_second);
-    let parts = (nanoseconds % unit == 0).then_some(nanoseconds / unit)?;
+    let (nanoseconds, unit) = (i64::from(nanoseconds), NANOSECONDS_PER_SECOND / per_second);
+    let is_exact = nanoseconds < NANOSECONDS_PER_SECOND && nanoseconds % unit == 0;
+    let parts = is_exact.then_some(nanoseconds / unit)?;
     // The smallest timestamp in nanoseconds is no whole number of seconds.
     let whole = i128::from(seconds) * i128::from(per_second) + i128::from(parts);
     i64::try_from(whole).ok()
@@ -151,6 +154,12 @@ mod tests {
         assert_eq!(timestamp(moment, true, TimeUnit::Nanosecond), None);
         assert_eq!(timestamp("2026-11-22T09:20:00Z", false, TimeUnit::Second), None);
         assert_eq!(timestamp("9999-12-31T00:00:00", false, TimeUnit::Nanosecond), None);
+        for unit in [TimeUnit::Second, TimeUnit::Nanosecond] {
+            assert_eq!(timestamp("2016-12-31T23:59:60", false, unit), None);
+            assert_eq!(timestamp("2016-12-31T23:59:60Z", true, unit), None);
+            assert_eq!(time("12:59:60", unit), None);
+            assert_eq!(time("23:59:60", unit), None);
+        }
         assert_eq!(days("1969-12-31"), Some(-1));
         assert_eq!(time("00:00:01.000000001", TimeUnit::Nanosecond), Some(1_000_000_001));
     }
