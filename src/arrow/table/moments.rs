@@ -15,7 +15,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, TimeUnit};
-use chrono::Datelike;
+use chrono::{Datelike, TimeDelta};
 use std::fmt::Write;
 
 /// The years that Python's dates have.
@@ -117,18 +117,17 @@ impl Moments {
             }
             DataType::Time64(_) => time::<Time64NanosecondType>(value!(Time64NanosecondType)),
             DataType::Timestamp(TimeUnit::Second, _) => {
-                self.timestamp::<TimestampSecondType>(value!(TimestampSecondType), 1)
+                self.timestamp::<TimestampSecondType>(value!(TimestampSecondType))
             }
             DataType::Timestamp(TimeUnit::Millisecond, _) => {
-                self.timestamp::<TimestampMillisecondType>(value!(TimestampMillisecondType), 1_000)
+                self.timestamp::<TimestampMillisecondType>(value!(TimestampMillisecondType))
             }
-            DataType::Timestamp(TimeUnit::Microsecond, _) => self
-                .timestamp::<TimestampMicrosecondType>(value!(TimestampMicrosecondType), 1_000_000),
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => self
-                .timestamp::<TimestampNanosecondType>(
-                    value!(TimestampNanosecondType),
-                    1_000_000_000,
-                ),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => {
+                self.timestamp::<TimestampMicrosecondType>(value!(TimestampMicrosecondType))
+            }
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                self.timestamp::<TimestampNanosecondType>(value!(TimestampNanosecondType))
+            }
             DataType::Decimal32(..) => decimal!(Decimal32Type),
             DataType::Decimal64(..) => decimal!(Decimal64Type),
             DataType::Decimal128(..) => decimal!(Decimal128Type),
@@ -140,13 +139,13 @@ impl Moments {
         }
     }
 
-    /// The text of a timestamp of `per_second` units per second.
-    fn timestamp<T: ArrowPrimitiveType>(&self, value: i64, per_second: i64) -> Option<String> {
-        let local = match self.zone {
-            Zone::Offset(minutes) => value.checked_add(i64::from(minutes) * 60 * per_second)?,
-            Zone::None | Zone::Utc => value,
-        };
-        let moment = as_datetime::<T>(local)?;
+    /// The text of a timestamp.
+    fn timestamp<T: ArrowPrimitiveType>(&self, value: i64) -> Option<String> {
+        let mut moment = as_datetime::<T>(value)?;
+        if let Zone::Offset(minutes) = self.zone {
+            // Nanoseconds in 64 bits may not have the local time.
+            moment = moment.checked_add_signed(TimeDelta::minutes(minutes.into()))?;
+        }
         let mut text = within_years(moment.year(), &format!("{moment:?}"))?;
         match self.zone {
             Zone::None => {}
@@ -194,6 +193,20 @@ fn without_zeros(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::TimestampNanosecondArray;
+
+    #[test]
+    fn a_local_time_may_be_beyond_the_nanoseconds_of_64_bits() {
+        for (value, zone, expected) in [
+            (i64::MAX, "+05:30", "2262-04-12T05:17:16.854775807+05:30"),
+            (i64::MIN, "-03:00", "1677-09-20T21:12:43.145224192-03:00"),
+        ] {
+            let array = TimestampNanosecondArray::from(vec![value]).with_timezone(zone);
+            let field = Field::new("", array.data_type().clone(), true);
+            let text = Moments::new(&field, &array).and_then(|moments| moments.text(0));
+            assert_eq!(text.as_deref(), Some(expected));
+        }
+    }
 
     #[test]
     fn only_offsets_of_a_day_are_offsets() {
