@@ -135,6 +135,28 @@ def test_no_memory_is_taken_for_rows_that_take_none() -> None:
     assert found.stdout == "[1, 1]\nlimit_exceeded\n", found.stderr
 
 
+def test_a_small_stack_holds_the_deepest_type() -> None:
+    pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    code = (
+        "import threading\n"
+        "import pyarrow as pa\n"
+        "from compactwire import gcf\n"
+        "def write():\n"
+        "    column = pa.array([1])\n"
+        "    for _ in range(127):\n"
+        "        column = pa.StructArray.from_arrays([column], ['a'])\n"
+        "        column = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), column)\n"
+        "    deepest = gcf.loads(gcf.dumps(column, max_depth=256), max_depth=256)\n"
+        "    print(str(deepest).count('['))\n"
+        "threading.stack_size(1 << 20)\n"
+        "thread = threading.Thread(target=write)\n"
+        "thread.start()\n"
+        "thread.join()\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "128\n", found.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the function raise of C")
 def test_ctrl_c_ends_the_joining_of_chunks() -> None:
     column = arrow.detect(Column(["RES|"], ["RES|"]))
