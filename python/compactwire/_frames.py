@@ -14,7 +14,7 @@ from datetime import date, datetime, time
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ._types import common
+from ._types import common, levels_of
 from .errors import UnsupportedValue
 
 # Values that are null in a column of any type.
@@ -225,17 +225,17 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     index = data.index
     if type(index).__name__ == "RangeIndex":
         return data, None
-    levels = [index.get_level_values(at) for at in range(index.nlevels)]
+    levels, names = levels_of(index), _index_names(index)
     found = [_checked(level) for level in levels]
     for at, (values, problem) in enumerate(found):
         if problem is not None:
-            name = levels[at].name
+            name = names[at]
             is_free = name is not None and str(name) not in map(str, data.columns)
             path = str(name) if is_free else f"__index_level_{at}__"
             label = "the index" if name is None else f"the index {name!r}"
             as_common = values is not None
             return data, _problem_of(label, path, problem, _INDEX_ADVICE, as_common=as_common)
-    if all(values is None for values, _ in found):
+    if all(values is None for values, _ in found) and names == list(index.names):
         return data, None
     pandas: Any = sys.modules["pandas"]
     arrays = [
@@ -244,7 +244,13 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     ]
     is_plain = index.nlevels == 1
     new = arrays[0] if is_plain else pandas.MultiIndex.from_arrays(arrays)
-    return data.set_axis(new.set_names(index.names)), None
+    return data.set_axis(new.set_names(names)), None
+
+
+def _index_names(index: Any) -> list[Any]:
+    """The names of the levels; as texts where pyarrow would read them as numbers of levels."""
+    numbers = set(range(index.nlevels))
+    return [str(name) if name in numbers else name for name in index.names]
 
 
 def refused(data: Any, /) -> str | None:

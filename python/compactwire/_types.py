@@ -229,9 +229,16 @@ def _pandas_array(pandas: Any, obj: Any) -> Any:
     return _pandas_values(pandas, obj)
 
 
+def levels_of(index: Any) -> list[Any]:
+    """The levels of an index of pandas, without their names."""
+    # `get_level_values` looks for a level of this name first, which may be the number of another.
+    unnamed = index.set_names([None] * index.nlevels)
+    return [unnamed.get_level_values(at) for at in range(index.nlevels)]
+
+
 def _rows_of_index(pandas: Any, index: Any) -> list[Any]:
-    levels = (index.get_level_values(at) for at in range(index.nlevels))
-    return list(zip(*(_pandas_values(pandas, level) for level in levels), strict=True))
+    values = (_pandas_values(pandas, level) for level in levels_of(index))
+    return list(zip(*values, strict=True))
 
 
 def _pandas_values(pandas: Any, obj: Any) -> list[Any]:

@@ -542,3 +542,24 @@ def test_values_that_duckdb_changes_are_an_error(value: str, part: str, kind: st
 def test_a_schema_with_a_name_that_arrow_would_cut_is_an_error(schema: Any) -> None:
     with pytest.raises(cw.UnsupportedValue, match="Arrow would end the name"):
         arrow.gcf_loads("GCF profile=generic\n## [1]{a}\n1\n", schema=schema)
+
+
+@pytest.mark.filterwarnings("ignore:The DataFrame has non-str index name")
+@pytest.mark.parametrize("names", [[1, "z"], [1, 0], [1, 2], [True, None], [numpy.int64(1), "z"]])
+def test_a_level_whose_name_is_the_number_of_another_is_kept(names: list[Any]) -> None:
+    # pandas and pyarrow take the number 1 for this name.
+    for first in (["p", "q"], [DAY, DAY_S.date()]):
+        index = pandas.MultiIndex.from_arrays([first, [7, 8]], names=names)
+        rows = [[str(text), number] for text, number in zip(first, [7, 8], strict=True)]
+        assert gcf.loads(gcf.dumps([index], types="common")) == [rows]
+        frame = pandas.DataFrame({"v": ["a", "b"]}, index=index)
+        found = gcf.loads(gcf.dumps(frame))
+        assert [list(row.values()) for row in found] == [["a", *rows[0]], ["b", *rows[1]]]
+        assert list(found[0]) == [
+            "v",
+            *(
+                f"__index_level_{at}__" if name is None else str(name)
+                for at, name in enumerate(names)
+            ),
+        ]
+        assert list(frame.index.names) == names
