@@ -504,6 +504,8 @@ def test_the_characters_of_a_text_are_not_the_items_of_an_iterable(
     [
         (lambda: cw.shrink([1], formats=5), "formats must be an iterable of str, not int"),
         (lambda: cw.shrink([1], default=5), "default must be a function, not int"),
+        (lambda: cw.shrink([1], min_saving=True), "min_saving must be a float, not bool"),
+        (lambda: gcf.Symbol("a", "type", True), "score must be a float, not bool"),
         (lambda: cw.shrink([1], extensions=5), "extensions must be a bool, not int"),
         (lambda: cw.encode("", dictionary=[]), "dictionary must be a Dictionary or None, not list"),
         (lambda: cw.encode("", protocol="4"), "protocol must be an int or None, not str"),

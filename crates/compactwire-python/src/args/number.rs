@@ -19,10 +19,13 @@ pub(crate) fn min_saving(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     Ok(double(value, "min_saving")?.unwrap_or(f64::INFINITY))
 }
 
-/// A number as a double; `TypeError` names the field; `None` for an int or a fraction beyond their range. The signaling NaN of `Decimal`,
-/// which Python does not convert, is a NaN.
+/// A number, but not a `bool`, as a double; `TypeError` names the field; `None` for an int or a fraction beyond
+/// their range. The signaling NaN of `Decimal`, which Python does not convert, is a NaN.
 pub(crate) fn double(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Option<f64>> {
     let py = value.py();
+    if value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(value, field, "a float"));
+    }
     match value.extract::<f64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => Ok(None),
         Err(error) if error.is_instance_of::<PyValueError>(py) => {
