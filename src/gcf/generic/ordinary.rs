@@ -190,17 +190,19 @@ impl<'t, S: Columns> Decoder<'t, '_, S> {
 
     /// Reads the key of a row in a keyed table. Returns it and the offset of the `|` after it.
     fn ordinary_key(&self, start: usize) -> Option<(Cow<'t, str>, usize)> {
-        let bytes = self.text.as_bytes();
-        let (key, stop) = if bytes[..self.row_limit].get(start) == Some(&b'"') {
+        let text = &self.text[..self.row_limit];
+        // An id may end beyond the memory that was checked.
+        let first = *text.as_bytes().get(start)?;
+        let (key, stop) = if first == b'"' {
             string::read_quoted(self.text, start, self.row_limit).ok()?
         } else {
-            let (text, stop) = find_text(&self.text[..self.row_limit], start)?;
+            let (text, stop) = find_text(text, start)?;
             if has_blank_ends(text.text) || text.text == "-" || text.text.starts_with(['~', '^']) {
                 return None;
             }
             (Cow::Borrowed(text.text), stop)
         };
-        (bytes.get(stop) == Some(&b'|')).then_some((key, stop))
+        (self.text.as_bytes().get(stop) == Some(&b'|')).then_some((key, stop))
     }
 
     /// Emits the members of a row. Returns the offset after the line feed; `None` if the row is not ordinary.
@@ -627,6 +629,19 @@ mod tests {
         }
         for max_depth in 1..6 {
             let _ = compare_within(text, Limits { max_depth, ..Limits::default() });
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
+    fn a_row_may_reach_beyond_the_memory_that_was_checked() {
+        // Memory is checked for the first time after 4,096 bytes.
+        for length in 4000..4110 {
+            let key = "k".repeat(length);
+            for rows in ["@1 \"x\"|2", "@1 x|2", "x|2", "x|é"] {
+                let text = format!("GCF profile=generic\n## [2:]{{key,a}}\n{key}|1\n{rows}\n");
+                assert!(compare(&text).0.is_ok(), "{rows}");
+            }
         }
     }
 
