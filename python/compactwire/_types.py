@@ -183,8 +183,11 @@ def _numpy_values(numpy: Any, obj: Any) -> Any:
     if obj.dtype.char == "g":
         return NotImplemented  # Python has no number with the digits of a longdouble.
     if kind == "f" and obj.dtype.itemsize < 8:
-        # The fewest digits that are read as the same float32: 0.1, not 0.10000000149011612.
-        return obj.astype("float32").astype("U").astype("float64").tolist()
+        if numpy.get_printoptions()["legacy"] == "1.13":
+            # A program may have numpy write texts as that version, with 6 digits of a float32.
+            with numpy.printoptions(legacy=False):
+                return _of_fewest_digits(obj)
+        return _of_fewest_digits(obj)
     if kind in "biufUOT":
         return obj.tolist()
     if kind == "M":
@@ -192,6 +195,11 @@ def _numpy_values(numpy: Any, obj: Any) -> Any:
         times = obj.astype(obj.dtype.newbyteorder("="))
         return _numpy_times(numpy.datetime_as_string(times).tolist())
     return NotImplemented
+
+
+def _of_fewest_digits(obj: Any) -> Any:
+    """Floats with the fewest digits that are read as the same float32: 0.1, not 0.1000000015."""
+    return obj.astype("float32").astype("U").astype("float64").tolist()
 
 
 def _numpy_times(text: Any) -> Any:

@@ -311,6 +311,15 @@ def _iso(moment: Any) -> str:
     return text
 
 
+def test_a_float32_has_its_digits_where_numpy_writes_texts_as_an_old_version() -> None:
+    numpy = pytest.importorskip("numpy")
+    values = numpy.array([16777217, 1 / 3, 0.1], dtype="float32")
+    expected = gcf.dumps([values, values[1]], types="common")
+    with numpy.printoptions(legacy="1.13"):
+        assert gcf.dumps([values, values[1]], types="common") == expected
+        assert numpy.get_printoptions()["legacy"] == "1.13"
+
+
 def test_a_float32_is_written_with_the_digits_that_give_it_back() -> None:
     numpy = pytest.importorskip("numpy")
     bits = numpy.random.default_rng(5).integers(0, 2**32, 2000, dtype="u4")
