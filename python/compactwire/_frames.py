@@ -14,7 +14,7 @@ from datetime import date, datetime, time
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ._types import common, levels_of
+from ._types import common, levels_of, values_of
 from .errors import UnsupportedValue
 
 # Values that are null in a column of any type.
@@ -314,7 +314,7 @@ def _plain(value: Any) -> Any:
     written = common(value)
     if written is NotImplemented:
         return value
-    return _plain(written.tolist() if is_of_pandas(written) else written)
+    return _plain(values_of(written) if is_of_pandas(written) else written)
 
 
 def _plain_dict(value: dict[Any, Any]) -> dict[Any, Any]:

@@ -232,9 +232,24 @@ def _pandas_array(pandas: Any, obj: Any) -> Any:
 
     Objects of Python cannot have all values of those types, such as nanoseconds.
     """
-    if isinstance(obj.dtype, pandas.ArrowDtype | pandas.IntervalDtype):
+    if _is_for_columns(pandas, obj.dtype):
         return pandas.Series(obj, dtype=obj.dtype)
     return _pandas_values(pandas, obj)
+
+
+def _is_for_columns(pandas: Any, dtype: Any) -> bool:
+    """Whether only a column has all values of a type, which categories may have too."""
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return isinstance(dtype, pandas.ArrowDtype | pandas.IntervalDtype)
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values that a Series of pandas has as a column."""
+    # Imported here because few values need it.
+    from ._core.gcf import dumps, loads
+
+    values: list[Any] = loads(dumps(column))
+    return values
 
 
 def levels_of(index: Any) -> list[Any]:
@@ -245,8 +260,14 @@ def levels_of(index: Any) -> list[Any]:
 
 
 def _rows_of_index(pandas: Any, index: Any) -> list[Any]:
-    values = (_pandas_values(pandas, level) for level in levels_of(index))
+    values = (_values_of_level(pandas, level) for level in levels_of(index))
     return list(zip(*values, strict=True))
+
+
+def _values_of_level(pandas: Any, level: Any) -> list[Any]:
+    if _is_for_columns(pandas, level.dtype):
+        return values_of(pandas.Series(level, dtype=level.dtype))
+    return _pandas_values(pandas, level)
 
 
 def _pandas_values(pandas: Any, obj: Any) -> list[Any]:

@@ -439,9 +439,29 @@ def test_an_array_of_arrow_is_written_as_the_series_of_its_values(name: str) -> 
         )
 
 
-def test_an_array_of_arrow_in_a_column_of_objects_is_written_as_its_values() -> None:
+# Two times that differ in their nanoseconds, which objects of Python do not have.
+NANOSECONDS = pandas.array(
+    [3_600_000_000_001, 7_200_000_000_002], dtype=pandas.ArrowDtype(pyarrow.time64("ns"))
+)
+
+
+@pytest.mark.parametrize("values", [NANOSECONDS, pandas.interval_range(0, 2).array])
+def test_categories_and_levels_of_a_column_s_types_are_written_as_the_series(values: Any) -> None:
+    expected = gcf.loads(gcf.dumps(pandas.Series(values)))
+    for same in (pandas.Categorical(values), pandas.CategoricalIndex(values)):
+        assert gcf.loads(gcf.dumps({"x": same}, types="common")) == {"x": expected}
+    for level in (values, pandas.CategoricalIndex(values)):
+        index = pandas.MultiIndex.from_arrays([level, ["a", "b"]])
+        found = gcf.loads(gcf.dumps({"x": index}, types="common"))
+        assert found == {"x": [[expected[0], "a"], [expected[1], "b"]]}
+
+
+@pytest.mark.parametrize("values", [NANOSECONDS, pandas.interval_range(0, 2)])
+def test_an_array_of_arrow_in_a_column_of_objects_is_written_as_its_values(values: Any) -> None:
     array = pandas.array([1, None], dtype=pandas.ArrowDtype(pyarrow.int8()))
     assert gcf.loads(gcf.dumps(pandas.Series([array], dtype=object))) == [[1, None]]
+    expected = gcf.loads(gcf.dumps(pandas.Series(values)))
+    assert gcf.loads(gcf.dumps(pandas.Series([values], dtype=object))) == [expected]
 
 
 def test_intervals_are_written_as_those_of_a_series() -> None:

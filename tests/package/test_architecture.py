@@ -66,7 +66,8 @@ RUST_FOLDERS: dict[str, dict[str, set[str]]] = {
 PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
-    "_types": set(),
+    # For values of pandas that only columns have.
+    "_types": {"_core.gcf"},
     "_record": set(),
     "__init__": {"_chat", "_core", "_core.claims", "_format"}
     | {"cad", "claims", "errors", "gcf", "wire"},
