@@ -86,6 +86,11 @@ def is_of_pandas(data: Any, /) -> bool:
     return "pandas" in _libraries(data)
 
 
+def _is_frame(data: Any) -> bool:
+    """Whether data of pandas is a frame: a Series may have `columns` too, as one of its labels."""
+    return hasattr(type(data), "columns")
+
+
 def _libraries(data: Any) -> set[str]:
     """The packages of the class of data and of those that it is derived from."""
     return {str(cls.__module__).partition(".")[0] for cls in type(data).__mro__}
@@ -108,7 +113,7 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         return data, Problem("unsupported_type", None, message)
     if not is_of_pandas(data):
         return data, _changed_by_duckdb(data) if _libraries(data) & _DUCKDB else None
-    is_frame = hasattr(data, "columns")
+    is_frame = _is_frame(data)
     columns = list(data.items()) if is_frame else [(data.name, data)]
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
         message = f"two columns have the name {duplicate!r}; rename one"
@@ -184,7 +189,7 @@ def _changed_by_duckdb(relation: Any) -> Problem | None:
 def _parts_of_pandas(data: Any) -> list[Any]:
     """The names of a frame, and the types of Arrow of a frame and its index, or of a Series."""
     labels: list[Any] = []
-    if hasattr(data, "columns"):
+    if _is_frame(data):
         types = list(data.dtypes)
         labels = list(data.columns)
         if type(data.index).__name__ != "RangeIndex":
@@ -255,7 +260,7 @@ def _index_names(index: Any) -> list[Any]:
 
 def refused(data: Any, /) -> str | None:
     """Return the name of the column for which a DataFrame finds no Arrow type, if it is found."""
-    for name, column in data.items() if hasattr(data, "columns") else []:
+    for name, column in data.items() if _is_frame(data) else []:
         try:
             column.__arrow_c_stream__()
         except Exception:  # It has none, or an older pandas cannot tell.
@@ -331,7 +336,7 @@ def lost_index(data: Any, /) -> str | None:
 
     The index of a DataFrame becomes a column. One that is a range is lost in both, as in Arrow.
     """
-    if hasattr(data, "columns") or type(data.index).__name__ == "RangeIndex":
+    if _is_frame(data) or type(data.index).__name__ == "RangeIndex":
         return None
     return (
         f"an array of this {type(data).__name__} would lose its index; pass reset_index() for rows "

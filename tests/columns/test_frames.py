@@ -364,6 +364,16 @@ def test_what_the_error_about_an_index_advises_is_written() -> None:
     assert gcf.loads(gcf.dumps(BY_NAME.tolist())) == [2, 1]
 
 
+def test_the_labels_of_a_series_are_not_its_attributes() -> None:
+    for label in ("columns", "dtypes", "items", "name"):
+        for values in (["x"], [None], [NOON]):
+            series = pandas.Series(values, index=[label], dtype=object)
+            with pytest.raises(cw.UnsupportedValue, match="would lose its index"):
+                gcf.dumps(series)
+            assert pyarrow.chunked_array(arrow.encode(series.map(str))).null_count == 0
+            assert to_arrow(series).to_pylist() == values
+
+
 def test_a_series_without_labels_is_an_array() -> None:
     assert gcf.loads(gcf.dumps(pandas.Series([2, 1]))) == [2, 1]
     assert gcf.loads(gcf.dumps(pandas.Series([3, 2, 1])[1:])) == [2, 1]
