@@ -54,7 +54,7 @@ _INDEX_ADVICE = (
 
 
 _DUCKDB = {"duckdb", "_duckdb"}
-_NESTED_IN_DUCKDB = {"list", "array", "struct", "map", "union"}
+_NESTED_IN_DUCKDB = {"list", "array", "struct", "tuple", "map", "union"}
 
 # Types of DuckDB that its Arrow columns do not have, with what becomes of their values.
 _CHANGED_BY_DUCKDB = {

@@ -543,7 +543,9 @@ def test_a_name_in_a_type_of_duckdb_is_an_error() -> None:
     assert gcf.loads(gcf.dumps(duckdb.sql("select {'a': 1} as s"))) == [{"s": {"a": 1}}]
 
 
-@pytest.mark.parametrize("value", ["{}", "[{{'x': {}}}]", "MAP{{'x': {}}}", "array_value({})"])
+@pytest.mark.parametrize(
+    "value", ["{}", "[{{'x': {}}}]", "MAP{{'x': {}}}", "array_value({})", "row('x', {})"]
+)
 @pytest.mark.parametrize(
     ("part", "kind"),
     [
