@@ -62,6 +62,10 @@ _CHANGED_BY_DUCKDB = {
     "time with time zone": "whose zones DuckDB does not pass to Arrow; cast it to VARCHAR",
 }
 
+# Types of DuckDB of which Arrow has the largest and smallest time in place of infinite ones. In the
+# other types of times, these are beyond the years that are written.
+_NANOSECONDS_OF_DUCKDB = {"timestamp_ns", "timestamptz_ns"}
+
 
 class Problem(NamedTuple):
     """Why data of pandas cannot be read as Arrow."""
@@ -102,17 +106,18 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     Returns
     -------
     tuple
-        The data, of pandas with what `types="common"` writes in columns and indexes of objects,
-        also as categories, that Arrow may change; and the problem, if there is one: two columns of
-        one name, a name with U+0000, a column of values of several types, of a type that neither
-        knows, of dicts that differ in their keys or the order of these, or of periods; and a column
-        of a type whose values DuckDB changes for Arrow.
+        The data: of DuckDB with a query that fails at an infinite time of nanoseconds, for which
+        Arrow has another; of pandas with what `types="common"` writes in columns and indexes of
+        objects, also as categories, that Arrow may change; and the problem, if there is one: two
+        columns of one name, a name with U+0000, a column of values of several types, of a type that
+        neither knows, of dicts that differ in their keys or the order of these, or of periods; and
+        a column of a type whose values DuckDB changes for Arrow.
     """
     if (name := _cut_name(data)) is not None:
         message = f"Arrow would end the name {name!r} before its U+0000; rename it"
         return data, Problem("unsupported_type", None, message)
     if not is_of_pandas(data):
-        return data, _changed_by_duckdb(data) if _libraries(data) & _DUCKDB else None
+        return _readable_of_duckdb(data) if _libraries(data) & _DUCKDB else (data, None)
     is_frame = _is_frame(data)
     columns = list(data.items()) if is_frame else [(data.name, data)]
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
@@ -184,6 +189,55 @@ def _changed_by_duckdb(relation: Any) -> Problem | None:
             if kind in _NESTED_IN_DUCKDB:
                 parts += [child for _, child in part.children]
     return None
+
+
+def _readable_of_duckdb(relation: Any) -> tuple[Any, Problem | None]:
+    problem = _changed_by_duckdb(relation)
+    return (_with_finite_times(relation) if problem is None else relation), problem
+
+
+def _with_finite_times(relation: Any) -> Any:
+    """A relation of DuckDB, whose query fails where a time of nanoseconds is infinite."""
+    checks = [_infinite(f"#{at}", part) for at, part in enumerate(relation.types, 1)]
+    if not any(checks):
+        return relation
+    columns = []
+    for at, (name, check) in enumerate(zip(relation.columns, checks, strict=True), 1):
+        value = f"#{at}"
+        if check is not None:
+            message = _quoted(
+                f"the column {name!r} has an infinite time of nanoseconds, which DuckDB passes to"
+                " Arrow as another time; cast it to VARCHAR"
+            )
+            value = f"CASE WHEN {check} THEN error({message}) ELSE {value} END"
+        columns.append(f'{value} AS "{name.replace(chr(34), chr(34) * 2)}"')
+    return relation.project(", ".join(columns))
+
+
+def _infinite(value: str, column: Any, depth: int = 0) -> str | None:
+    """SQL for whether a value has an infinite time of nanoseconds; None if its type has none."""
+    kind = str(column.id)
+    if kind in _NANOSECONDS_OF_DUCKDB:
+        return f"{value} IN ('infinity'::{column}, '-infinity'::{column})"
+    if kind in {"struct", "tuple"}:
+        parts = [
+            _infinite(f"struct_extract({value}, {_quoted(name) if name else at})", part, depth)
+            for at, (name, part) in enumerate(column.children, 1)
+        ]
+        return " OR ".join(filter(None, parts)) or None
+    if kind in {"list", "array", "map"}:
+        # The keys of a map are texts. A union is not written.
+        values = f"map_values({value})" if kind == "map" else value
+        part = dict(column.children)["value" if kind == "map" else "child"]
+        check = _infinite(f"x{depth}", part, depth + 1)
+        transformed = f"list_transform({values}, lambda x{depth}: {check})"
+        return check and f"list_bool_or({transformed})"
+    return None
+
+
+def _quoted(text: str) -> str:
+    """A text as SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _parts_of_pandas(data: Any) -> list[Any]:

@@ -567,6 +567,33 @@ def test_values_that_duckdb_changes_are_an_error(value: str, part: str, kind: st
     ]
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMP_NS", "TIMESTAMPTZ_NS"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{}",
+        "[NULL, {}]",
+        "[[{{'a''\"b': {}}}]]",
+        "MAP{{'x': [{}]}}",
+        "array_value({})",
+        "row(1, {})",
+    ],
+)
+def test_an_infinite_time_of_nanoseconds_of_duckdb_is_an_error(value: str, kind: str) -> None:
+    # Arrow would have a time of the year 2262 or 1677.
+    rest = """ as "v""'", 'infinity' as t union all select 2, NULL, NULL"""
+    query = f"select 1 as id, {value}{rest}"
+    for infinite in ("infinity", "-infinity"):
+        relation = duckdb.sql(query.format(f"'{infinite}'::{kind}"))
+        for call in (gcf.dumps, cw.shrink, to_arrow):
+            with pytest.raises(duckdb.Error, match="has an infinite time of nanoseconds"):
+                call(relation)
+    text = "2262-04-11T23:47:16.854775806"
+    found = gcf.loads(gcf.dumps(duckdb.sql(query.format(f"'{text}'::{kind}"))))
+    assert text in str(found[0]["v\"'"])
+    assert [found[0]["id"], found[0]["t"], *found[1].values()] == [1, "infinity", 2, None, None]
+
+
 @pytest.mark.parametrize(
     "schema",
     [polars.Schema({"a\0b": polars.Int8()}), pyarrow.schema({"a\0b": pyarrow.int8()})],
