@@ -252,7 +252,9 @@ def _parts_of_pandas(data: Any) -> list[Any]:
     else:
         types = [data.dtype]
     types = [getattr(getattr(dtype, "categories", None), "dtype", dtype) for dtype in types]
-    return [*map(str, labels), *(getattr(dtype, "pyarrow_dtype", None) for dtype in types)]
+    # pyarrow reads a label of bytes as UTF-8.
+    names = (str(one, "utf-8", "replace") if isinstance(one, bytes) else str(one) for one in labels)
+    return [*names, *(getattr(dtype, "pyarrow_dtype", None) for dtype in types)]
 
 
 def _checked(column: Any) -> tuple[list[Any] | None, str | None]:

@@ -489,6 +489,8 @@ IN_INDEX = pandas.Index(
 
 CUT: dict[str, Any] = {
     "column of pandas": pandas.DataFrame({"a\0b": [1]}),
+    "column of bytes": pandas.DataFrame([[1]], columns=[b"a\0b"]),
+    "index of bytes": pandas.DataFrame({"a": [1]}, index=pandas.Index(["x"], name=b"a\0b")),
     "index of pandas": pandas.DataFrame({"a": [1]}, index=pandas.Index(["x"], name="a\0b")),
     "type of an index": pandas.DataFrame({"a": [1]}, index=IN_INDEX),
     "type of categories": pandas.Series(pandas.Categorical.from_codes([0], categories=IN_INDEX)),
