@@ -289,13 +289,16 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     levels, names = levels_of(index), _index_names(index)
     found = [_checked(level) for level in levels]
     for at, (values, problem) in enumerate(found):
+        advice = _INDEX_ADVICE
+        if problem is None and index.nlevels > 1 and any(map(_is_container, values or [])):
+            problem, advice = _CONTAINERS, "make columns of the index with data.reset_index()"
         if problem is not None:
             name = names[at]
             is_free = name is not None and str(name) not in map(str, data.columns)
             path = str(name) if is_free else f"__index_level_{at}__"
             label = "the index" if name is None else f"the index {name!r}"
             as_common = values is not None
-            return data, _problem_of(label, path, problem, _INDEX_ADVICE, as_common=as_common)
+            return data, _problem_of(label, path, problem, advice, as_common=as_common)
     if all(values is None for values, _ in found) and names == list(index.names):
         return data, None
     pandas: Any = sys.modules["pandas"]
@@ -306,6 +309,13 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     is_plain = index.nlevels == 1
     new = arrays[0] if is_plain else pandas.MultiIndex.from_arrays(arrays)
     return data.set_axis(new.set_names(names)), None
+
+
+_CONTAINERS = "lists or dicts, which a level of several cannot have"
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _index_names(index: Any) -> list[Any]:

@@ -141,6 +141,11 @@ class Point:
     color: Color
 
 
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: int
+
+
 ONLY_COMMON: dict[str, list[Any]] = {
     "enum": [Color.RED, None, Color.RED],
     "UUID": [uuid.UUID(int=5), uuid.UUID(int=6)],
@@ -305,6 +310,22 @@ def test_categories_and_indexes_that_only_common_types_have_are_written() -> Non
     assert gcf.loads(gcf.dumps(frame.reset_index("q", drop=True))) == [
         {"c": text, "p": text} for text in texts
     ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[(numpy.int64(1), numpy.int64(2)), (3, 4)], [Frozen(1), Frozen(2)]],
+    ids=["tuples", "dataclasses"],
+)
+def test_a_level_that_would_have_lists_or_dicts_is_an_error(values: list[Any]) -> None:
+    level = pandas.Index(values, dtype=object, tupleize_cols=False, name="k")
+    frame = pandas.DataFrame({"v": [5, 6]}, index=pandas.MultiIndex.from_arrays([level, [7, 8]]))
+    for call in (gcf.dumps, cw.shrink, to_arrow):
+        with pytest.raises(cw.UnsupportedValue, match=r"'k', .* lists or dicts, .*reset_index"):
+            call(frame)
+    plain = pandas.DataFrame({"v": [5, 6]}, index=level)
+    found = gcf.loads(gcf.dumps(frame.reset_index()))
+    assert [row["k"] for row in found] == [row["k"] for row in gcf.loads(gcf.dumps(plain))]
 
 
 def test_integers_beside_floats_are_kept_or_an_error() -> None:
