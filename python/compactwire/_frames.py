@@ -123,6 +123,8 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
         message = f"two columns have the name {duplicate!r}; rename one"
         return data, Problem("duplicate_key", duplicate, message)
+    if is_frame and any(map(callable, data.columns)):
+        data = _with_texts_as_names(data)
     replaced: dict[int, list[Any]] = {}
     for at, (name, column) in enumerate(columns):
         values, problem = _checked(column)
@@ -341,6 +343,13 @@ def _duplicate(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def _with_texts_as_names(data: Any) -> Any:
+    """A frame whose names are not functions or classes, which pyarrow would have pandas call."""
+    pandas: Any = sys.modules["pandas"]
+    names = [str(name) if callable(name) else name for name in data.columns]
+    return data.set_axis(pandas.Index(names, dtype=object, tupleize_cols=False), axis="columns")
 
 
 def _with_values(data: Any, replaced: dict[int, list[Any]], *, is_frame: bool) -> Any:

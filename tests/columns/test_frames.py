@@ -135,6 +135,18 @@ class Color(enum.Enum):
     BLUE = 2
 
 
+@pytest.mark.filterwarnings("ignore:The DataFrame has column names of mixed type")
+def test_a_column_whose_name_is_a_function_is_not_another_one() -> None:
+    # pandas calls a function in df[...] with the frame: here, len is the column 1.
+    for values in ([2, 3, (4,)], [DAY_S, 3, 4]):
+        for cls in (pandas.DataFrame, OwnFrame):
+            frame = cls(pandas.DataFrame([values], columns=[len, 1, int]))
+            names = [str(len), "1", str(int)]
+            rows = [dict(zip(names, values, strict=True))]
+            assert gcf.loads(gcf.dumps(frame)) == gcf.loads(gcf.dumps(rows, types="common"))
+            assert list(frame.columns) == [len, 1, int]
+
+
 @dataclasses.dataclass
 class Point:
     x: int
