@@ -175,7 +175,20 @@ def _field(obj: Any, name: str) -> Any:
 
 
 def _numpy(cls: type, numpy: Any) -> _Convert | None:
-    return partial(_numpy_values, numpy) if issubclass(cls, numpy.ndarray | numpy.generic) else None
+    if not issubclass(cls, numpy.ndarray | numpy.generic):
+        return None
+    read = _masked_values if issubclass(cls, numpy.ma.MaskedArray) else _numpy_values
+    return partial(read, numpy)
+
+
+def _masked_values(numpy: Any, obj: Any) -> Any:
+    """The values of an array with hidden elements, in whose place is null."""
+    # numpy fails to list those of a matrix, and writes a hidden time that is not in a list.
+    mask = numpy.asarray(numpy.ma.getmaskarray(obj))
+    plain = numpy.ma.MaskedArray(numpy.asarray(obj.data), mask)
+    if plain.dtype.kind == "M":
+        plain = plain.filled(numpy.datetime64("NaT"))
+    return _numpy_values(numpy, plain)
 
 
 def _numpy_values(numpy: Any, obj: Any) -> Any:
@@ -205,7 +218,7 @@ def _of_fewest_digits(obj: Any) -> Any:
 def _numpy_times(text: Any) -> Any:
     if isinstance(text, list):
         return [_numpy_times(one) for one in text]
-    if text is None or text == "NaT":  # None is an element that a masked array hides.
+    if text == "NaT":
         return None
     head, point, fraction = text.partition(".")
     fraction = fraction.rstrip("0")

@@ -311,6 +311,18 @@ def _iso(moment: Any) -> str:
     return text
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_hidden_elements_of_numpy_are_null_in_any_shape() -> None:
+    numpy = pytest.importorskip("numpy")
+    array, masked = numpy.ma.array, numpy.ma.masked_array
+    for kind, value in (("M8[D]", "2026-11-22"), ("f4", 0.5), ("U3", "abc"), ("O", 1)):
+        alone = numpy.array(value, dtype=kind)
+        assert cw.expand(cw.shrink([array(alone), array(alone, mask=True)]).text) == [value, None]
+        matrix = masked(numpy.matrix([[value, value]], dtype=kind), mask=[[True, False]])
+        for same in (matrix, masked(matrix, hard_mask=True)):
+            assert cw.expand(cw.shrink([same]).text) == [[[None, value]]]
+
+
 def test_a_float32_has_its_digits_where_numpy_writes_texts_as_an_old_version() -> None:
     numpy = pytest.importorskip("numpy")
     values = numpy.array([16777217, 1 / 3, 0.1], dtype="float32")
