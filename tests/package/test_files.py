@@ -99,3 +99,31 @@ def test_a_path_that_cannot_be_written_is_an_os_error(writer: str, tmp_path: Pat
         with pytest.raises(OSError, match=r".+"):
             WRITERS[writer](path)
     assert list(tmp_path.iterdir()) == []
+
+
+# Where the encoding is not UTF-8, the str of a file is not that of its bytes as UTF-8.
+NAMED = """
+import os, sys
+from compactwire import gcf
+path = os.path.join(sys.argv[1], os.fsdecode(b"\\xc3\\xa4"))
+gcf.dump(["written"], path)
+print(os.listdir(os.fsencode(sys.argv[1])), gcf.load(path), list(gcf.iter_rows(path)))
+try:
+    gcf.load(path + "b")
+except FileNotFoundError as error:
+    print(error.filename == path + "b")
+"""
+
+
+@unix
+def test_a_path_is_that_of_the_file_system(tmp_path: Path) -> None:
+    other = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    found = subprocess.run(
+        [sys.executable, "-c", NAMED, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, **other},
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    assert found.stdout == "[b'\\xc3\\xa4'] ['written'] ['written']\nTrue\n"

@@ -4,7 +4,9 @@
 //! `PyErr`. The exception classes are defined in `compactwire/errors.py`. An exception has the
 //! core's message, and the core's fields as attributes.
 
-use crate::make::{Number, Str, ensure_memory, make_dict, make_str, make_tuple, memory_error};
+use crate::make::{
+    Number, PathString, Str, ensure_memory, make_dict, make_str, make_tuple, memory_error,
+};
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
 use compactwire::excerpt::{excerpt, path_excerpt};
@@ -452,7 +454,7 @@ fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
         ProduceError::Refused(failure) => claim_rejected(py, &failure, None),
         ProduceError::Randomness => PyOSError::new_err(error.to_string()),
         ProduceError::Occupied { path, message } => {
-            PyFileExistsError::new_err((EEXIST, message, path.into_os_string()))
+            PyFileExistsError::new_err((EEXIST, message, PathString(path)))
         }
         ProduceError::Io { path, error } => os_error(&error, path),
     }
@@ -466,7 +468,7 @@ pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
             let message = error.to_string();
             // Rust adds the number to the text, Python puts it first.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((code, message, path.into_os_string()))
+            PyOSError::new_err((code, message, PathString(path)))
         }
     }
 }

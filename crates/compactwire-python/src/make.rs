@@ -12,6 +12,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use std::path::PathBuf;
 
 /// A `MemoryError`; without its message if there is no memory for one.
 pub(crate) fn memory_error(message: impl Into<String>) -> PyErr {
@@ -55,6 +56,34 @@ pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, 
     unsafe {
         let object = abi::copy_of_text(text, size);
         Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
+    }
+}
+
+/// A path that becomes the str of the file, as `os.fsdecode` has it. PyO3 decodes UTF-8 where it can: if the
+/// names of the file system have another encoding, that is the str of another file.
+#[derive(Debug)]
+pub(crate) struct PathString(pub(crate) PathBuf);
+
+impl<'py> IntoPyObject<'py> for PathString {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = PyErr;
+
+    #[cfg(unix)]
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let name = self.0.as_os_str().as_encoded_bytes();
+        let size = ffi::Py_ssize_t::try_from(name.len()).map_err(|_| memory_error(NO_MEMORY))?;
+        // SAFETY: the thread is attached to the interpreter, and the bytes of a path are those of the system.
+        // The function returns a new str or an error.
+        unsafe {
+            let object = ffi::PyUnicode_DecodeFSDefaultAndSize(name.as_ptr().cast(), size);
+            Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(self.0.into_os_string().into_pyobject(py)?)
     }
 }
 

@@ -4,7 +4,7 @@ use super::input::Input;
 use super::object::{lacks_method, wrong_type};
 use super::text::{surrogate_at, utf8_if_whole};
 use crate::errors::{invalid_option, os_error};
-use crate::make::{make_bytes, make_list, make_size, push};
+use crate::make::{PathString, make_bytes, make_list, make_size, push};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
@@ -24,7 +24,7 @@ impl PathFile {
         }
         Ok(Self(
             py.import(intern!(py, "io"))?
-                .call_method1(intern!(py, "FileIO"), (path.as_os_str(),))?
+                .call_method1(intern!(py, "FileIO"), (PathString(path.to_owned()),))?
                 .unbind(),
         ))
     }

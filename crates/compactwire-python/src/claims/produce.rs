@@ -6,14 +6,14 @@ use super::key::with_key;
 use crate::args::{boolean, each};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
+use crate::make::PathString;
 use crate::value;
 use crate::value::read;
 use compactwire::claims::{self, Item, Scope, Signing};
 use compactwire::excerpt::excerpt;
 use compactwire::value::Value;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-use std::path::PathBuf;
+use pyo3::types::PyDict;
 
 /// Write a bundle: artifacts with the texts of the items, and the manifest `bundle.json`.
 ///
@@ -259,19 +259,6 @@ pub(super) fn write_receipt(
     let write = || claims::write_receipt(&folder, &value, replace);
     let written = py.detach(|| attached(write))?;
     Ok(written.map(PathString)?)
-}
-
-/// A path as `str`.
-pub(super) struct PathString(PathBuf);
-
-impl<'py> IntoPyObject<'py> for PathString {
-    type Target = PyString;
-    type Output = Bound<'py, PyString>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Ok(self.0.into_os_string().into_pyobject(py)?)
-    }
 }
 
 /// Sign the Merkle root over a chain of receipts.
