@@ -72,3 +72,23 @@ def test_an_invalid_conversation_is_an_error(
 ) -> None:
     with pytest.raises(error, match=message):
         analysis.compare_sessions(conversation)
+
+
+def test_a_table_in_a_value_is_its_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    for table in (pandas.DataFrame({"id": [1, 2]}), pyarrow.table({"id": [1, 2]})):
+        rows = [{"id": 1}, {"id": 2}]
+        for wrap in (
+            lambda value: [{"tool": {"name": "t"}, "args": {"of": value}}],
+            lambda value: [{"role": "tool", "content": value}],
+        ):
+            frame = analysis.compare_sessions(wrap(table), tokenizer=len)
+            assert frame["round_trip"].all()
+            plain = analysis.compare_sessions(wrap(rows), tokenizer=len)
+            assert frame["bytes"].tolist() == plain["bytes"].tolist()
+        found = analysis.compare({"of": table}, formats=["json", "gcf"], seconds=0, tokenizer=len)
+        assert found["round_trip"].all()
+    column = pandas.Series([1, None])
+    frame = analysis.compare_sessions([{"args": {"of": column}}], tokenizer=len)
+    assert frame["round_trip"].all()
