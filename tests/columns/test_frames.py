@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire import arrow, gcf
+from compactwire import analysis, arrow, gcf
 from compactwire.analysis.sources import to_arrow
 from tests.columns import needed
 
@@ -570,6 +570,20 @@ def test_other_objects_of_arrow_are_not_searched_for_names() -> None:
         assert gcf.loads(gcf.dumps(own)) == [{"x": 1}]
         frame = type("Frame", (polars.DataFrame,), {"__module__": module})({"x": [1]})
         assert gcf.loads(gcf.dumps(frame)) == [{"x": 1}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pandas.DataFrame({"schema": ["x"]}, index=["metadata"]).rename_axis("i"),
+        duckdb.sql("select {'metadata': 'x'} as schema"),
+    ],
+    ids=["pandas", "DuckDB"],
+)
+def test_a_column_named_schema_is_no_schema(data: Any) -> None:
+    rows = gcf.loads(gcf.dumps(data))
+    (batch,) = analysis.batches(data)
+    assert [json.loads(text) for text in batch.column("text").to_pylist()] == rows
 
 
 def test_a_name_in_a_type_of_duckdb_is_an_error() -> None:

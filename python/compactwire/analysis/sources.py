@@ -181,9 +181,10 @@ def to_batch(rows: Rows) -> pa.RecordBatch:
 
 def _kind_of_batch(source: Any) -> Literal["text", "json"] | None:
     """Return the kind of the rows if this is a batch or table of `batches`."""
-    metadata: Any = getattr(getattr(source, "schema", None), "metadata", None) or {}
+    # A frame of pandas and a relation of DuckDB have a column of this name as the attribute.
+    metadata: Any = getattr(getattr(source, "schema", None), "metadata", None)
     kinds: dict[Any, Literal["text", "json"]] = {b"text": "text", b"json": "json"}
-    return kinds.get(metadata.get(_KIND))
+    return kinds.get(metadata.get(_KIND)) if isinstance(metadata, dict) else None
 
 
 # One input that fits in memory -------------------------------------------------------------------
