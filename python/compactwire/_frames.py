@@ -394,7 +394,10 @@ def _plain(value: Any) -> Any:
     written = common(value)
     if written is NotImplemented:
         return value
-    return _plain(values_of(written) if is_of_pandas(written) else written)
+    if is_of_pandas(written):
+        values = values_of(written)
+        return value if values is None else values
+    return _plain(written)
 
 
 def _plain_dict(value: dict[Any, Any]) -> dict[Any, Any]:

@@ -256,12 +256,16 @@ def _is_for_columns(pandas: Any, dtype: Any) -> bool:
     return isinstance(dtype, pandas.ArrowDtype | pandas.IntervalDtype)
 
 
-def values_of(column: Any) -> list[Any]:
-    """The values that a Series of pandas has as a column."""
+def values_of(column: Any) -> list[Any] | None:
+    """The values that a Series of pandas has as a column; None if one cannot be written."""
     # Imported here because few values need it.
     from ._core.gcf import dumps, loads
+    from .errors import UnsupportedValue
 
-    values: list[Any] = loads(dumps(column))
+    try:
+        values: list[Any] = loads(dumps(column))
+    except UnsupportedValue:
+        return None
     return values
 
 
@@ -278,9 +282,11 @@ def _rows_of_index(pandas: Any, index: Any) -> list[Any]:
 
 
 def _values_of_level(pandas: Any, level: Any) -> list[Any]:
+    values = None
     if _is_for_columns(pandas, level.dtype):
-        return values_of(pandas.Series(level, dtype=level.dtype))
-    return _pandas_values(pandas, level)
+        values = values_of(pandas.Series(level, dtype=level.dtype))
+    # The error about an object has the path of the object, and `default=` may convert it.
+    return _pandas_values(pandas, level) if values is None else values
 
 
 def _pandas_values(pandas: Any, obj: Any) -> list[Any]:

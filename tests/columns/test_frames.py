@@ -499,6 +499,19 @@ def test_categories_and_levels_of_a_column_s_types_are_written_as_the_series(val
         assert found == {"x": [[expected[0], "a"], [expected[1], "b"]]}
 
 
+def test_a_level_with_bytes_is_an_error_at_its_place_or_converted() -> None:
+    values = pandas.array([b"a"], dtype=pandas.ArrowDtype(pyarrow.binary()))
+    index = pandas.MultiIndex.from_arrays([values])
+    with pytest.raises(cw.UnsupportedValue) as error:
+        gcf.dumps({"x": index}, types="common")
+    assert error.value.path == "$.x[0][0]"
+    text = gcf.dumps({"x": index}, types="common", default=bytes.decode)
+    assert gcf.loads(text) == {"x": [["a"]]}
+    with pytest.raises(cw.UnsupportedValue, match="which a column cannot have") as error:
+        gcf.dumps({"x": pandas.Series([values], dtype=object)})
+    assert error.value.path == "$.x[*]"
+
+
 @pytest.mark.parametrize("values", [NANOSECONDS, pandas.interval_range(0, 2)])
 def test_an_array_of_arrow_in_a_column_of_objects_is_written_as_its_values(values: Any) -> None:
     array = pandas.array([1, None], dtype=pandas.ArrowDtype(pyarrow.int8()))

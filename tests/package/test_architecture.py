@@ -67,7 +67,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "_format": set(),
     # For values of pandas that only columns have.
-    "_types": {"_core.gcf"},
+    "_types": {"_core.gcf", "errors"},
     "_record": set(),
     "__init__": {"_chat", "_core", "_core.claims", "_format"}
     | {"cad", "claims", "errors", "gcf", "wire"},
