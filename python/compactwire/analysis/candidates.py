@@ -45,16 +45,21 @@ PROTOCOL = {
 _OPTIONAL = ("model_name", "returncode", "reasoning_effort", "ultrathink")
 
 
-def _of_table(part: object) -> Any:
+def is_table(part: object) -> bool:
+    """Whether a part of a value is a table or column."""
+    return hasattr(part, "__arrow_c_stream__") or hasattr(part, "__arrow_c_array__")
+
+
+def rows_of(part: object) -> Any:
     """The rows of a table within a value, or the values of a column, as `gcf.dumps` has them."""
-    if hasattr(part, "__arrow_c_stream__") or hasattr(part, "__arrow_c_array__"):
+    if is_table(part):
         return gcf.loads(gcf.dumps(part))
     raise TypeError(f"Object of type {type(part).__name__} is not JSON serializable")
 
 
 # Shared encoders: `json.dumps` with options creates one per call, which would distort the times.
 _COMPACT = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_of_table
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=rows_of
 )
 _PRETTY = json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False)
 

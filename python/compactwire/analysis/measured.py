@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .candidates import Candidate, Reader, text_of
+from .candidates import Candidate, Reader, is_table, rows_of, text_of
 from .timing import Budget, Timing, Work
 from .tokens import Counter
 
@@ -62,7 +62,10 @@ def measure(
 
 
 def same(one: object, other: object) -> bool:
-    """Return whether two values are equal as JSON values: 1 equals 1.0, and neither equals true."""
+    """Return whether two values are equal as JSON values: 1 equals 1.0, and neither equals true.
+
+    A table in the other one is what its peer reads: rows.
+    """
     pairs = [(one, other)]
     while pairs:
         a, b = pairs.pop()
@@ -74,6 +77,8 @@ def same(one: object, other: object) -> bool:
             if len(a) != len(b):
                 return False
             pairs += zip(a, b, strict=True)
+        elif is_table(b):
+            pairs.append((a, rows_of(b)))
         elif isinstance(a, bool) is not isinstance(b, bool) or a != b:
             return False
     return True
