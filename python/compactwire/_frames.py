@@ -1,4 +1,4 @@
-"""Prepares data of pandas for Arrow, and finds columns whose values Arrow would change.
+"""Prepares data of pandas and DuckDB for Arrow, and finds columns whose values Arrow would change.
 
 A column of Python objects has no type, so pandas and pyarrow choose one for all values: beside a
 `Timestamp`, the number 1.5 becomes a date; dicts get the keys of all others. A typed column keeps
@@ -52,6 +52,7 @@ _INDEX_ADVICE = (
     "data.reset_index(drop=True)"
 )
 
+_CONTAINERS = "lists or dicts, which a level of several cannot have"
 
 _DUCKDB = {"duckdb", "_duckdb"}
 _NESTED_IN_DUCKDB = {"list", "array", "struct", "tuple", "map", "union"}
@@ -68,7 +69,7 @@ _NANOSECONDS_OF_DUCKDB = {"timestamp_ns", "timestamptz_ns"}
 
 
 class Problem(NamedTuple):
-    """Why data of pandas cannot be read as Arrow."""
+    """Why data cannot be read as Arrow."""
 
     code: str
     """The code of the error."""
@@ -311,9 +312,6 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     is_plain = index.nlevels == 1
     new = arrays[0] if is_plain else pandas.MultiIndex.from_arrays(arrays)
     return data.set_axis(new.set_names(names)), None
-
-
-_CONTAINERS = "lists or dicts, which a level of several cannot have"
 
 
 def _is_container(value: Any) -> bool:
