@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import compactwire as cw
+from compactwire._core import _build
 
 from . import core, corpus, gcf_memory, report, sessions, sizes, systems
 from .measure import FULL, QUICK, Effort
@@ -35,6 +36,7 @@ def machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "compactwire": cw.__version__,
+        "module": dict(_build())["module"],
         **{peer: _version(peer) for peer in PEERS},
         **core.versions(),
     }

@@ -103,10 +103,11 @@ mod _core {
     #[pyfunction(name = "_build")]
     fn build() -> Vec<(&'static str, String)> {
         let python = if cfg!(Py_LIMITED_API) { "the stable ABI" } else { "one version of CPython" };
+        let profile = if cfg!(profiled) { "with" } else { "without" };
         let engine =
             |chosen: &str, compiled: Vec<&str>| format!("{chosen} of {}", compiled.join(", "));
         vec![
-            ("module", format!("for {python}")),
+            ("module", format!("for {python}, compiled {profile} a profile of calls")),
             ("Base85", engine(base85::engine(), base85::engines())),
             ("Ed25519", engine(verifier::engine(), verifier::engines())),
         ]
