@@ -227,6 +227,15 @@ def test_a_missing_column_is_an_error_that_names_the_columns(tmp_path: Path) -> 
         read(table["text"], column="text")
 
 
+@pytest.mark.parametrize("name", [".text", ".", "[0]", ".a[", "a.b", "\\"])
+def test_the_name_of_a_column_is_no_path(tmp_path: Path, name: str) -> None:
+    # pyarrow takes the name ".text" for the path to the column "text".
+    table = pa.table({"text": ["other"], "": ["another"], name: ["x"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    for source in (table, tmp_path / "a.parquet"):
+        assert read(source, column=name) == [("x", None)]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens both ends of a pipe at once")
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
 def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:

@@ -393,7 +393,9 @@ def _check_column(name: str, names: list[str], place: str = "") -> None:
 
 def _field(part: pa.StructArray, name: str) -> pa.Array:
     """Return a column of a table, null where the row is."""
-    return need("pyarrow.compute", "pyarrow").struct_field(part, name)
+    # Its place, because a name such as ".text" would be the path to another column.
+    place = part.type.get_field_index(name)
+    return need("pyarrow.compute", "pyarrow").struct_field(part, [place])
 
 
 def _of_array(
