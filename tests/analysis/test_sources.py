@@ -236,6 +236,17 @@ def test_the_name_of_a_column_is_no_path(tmp_path: Path, name: str) -> None:
         assert read(source, column=name) == [("x", None)]
 
 
+def test_a_column_without_nulls_of_its_own_is_read_in_rows_that_are_null() -> None:
+    kinds = pa.array([0, 1, 0], pa.int8())
+    union = pa.UnionArray.from_sparse(kinds, [pa.array([None, 1, 2]), pa.nulls(3, pa.string())])
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], pa.array([None, 1]))
+    for column in (union, runs):
+        row = pa.StructArray.from_arrays([column], ["a"], mask=pa.array([False, True, False]))
+        found = [('{"a":null}', None), (None, None), (None, "UnsupportedValue")]
+        assert read(row) == found
+        assert read(pa.table({"row": row}))[1] == ('{"row":null}', None)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens both ends of a pipe at once")
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
 def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:

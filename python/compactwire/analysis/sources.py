@@ -452,7 +452,9 @@ def _with_own_dictionary(part: pa.Array) -> pa.Array:
         return pa.DictionaryArray.from_arrays(indices, values)
     if not pa.types.is_struct(part.type) or not part.type.num_fields:
         return part
-    columns = [_with_own_dictionary(column) for column in part.flatten()]
+    # Not `flatten`, which gives each column the nulls of the rows: pyarrow ends the process where a
+    # column has a type without nulls of its own, such as a union.
+    columns = [_with_own_dictionary(part.field(at)) for at in range(part.type.num_fields)]
     pairs = zip(part.type, columns, strict=True)
     fields = [field.with_type(column.type) for field, column in pairs]
     return pa.StructArray.from_arrays(columns, fields=fields, mask=part.is_null())
