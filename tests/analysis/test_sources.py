@@ -247,6 +247,14 @@ def test_a_column_without_nulls_of_its_own_is_read_in_rows_that_are_null() -> No
         assert read(pa.table({"row": row}))[1] == ('{"row":null}', None)
 
 
+def test_a_column_that_pyarrow_cannot_copy_is_read() -> None:
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([None, 1], pa.int8()))
+    runs = pa.RunEndEncodedArray.from_arrays([1, 2], flags)
+    with pytest.raises(pa.ArrowNotImplementedError):
+        pa.concat_arrays([runs])
+    assert read(runs) == [(None, None), (None, "UnsupportedValue")]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens both ends of a pipe at once")
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
 def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:

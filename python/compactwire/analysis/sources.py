@@ -417,8 +417,10 @@ def _of_array(
 def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
     """Read rows as JSON, and the errors of those that JSON cannot represent."""
     # Without the copies, a slice would have the elements of all lists and the values of whole
-    # dictionaries, which are checked each time.
-    part = _with_own_dictionary(need("pyarrow", "pyarrow").concat_arrays([part]))
+    # dictionaries, which are checked each time. A few types cannot be copied.
+    pa = need("pyarrow", "pyarrow")
+    with contextlib.suppress(pa.ArrowException):
+        part = _with_own_dictionary(pa.concat_arrays([part]))
     valid = part.is_valid().to_pylist()
     try:
         values = gcf.loads(gcf.dumps(part))
