@@ -58,7 +58,8 @@ def _row(cells: list[str], header: list[str], line: int) -> dict[str, str]:
 def _widths(start: str, delimiter: str) -> list[int]:
     """Return the number of cells of the header and of the first record."""
     reader = csv.reader(io.StringIO(start, newline=""), delimiter=delimiter)
-    return [len(cells) for cells in islice(filter(None, reader), 2)]
+    records = iter(lambda: _next(reader, START), None)
+    return [len(cells) for cells in islice(filter(None, records), 2)]
 
 
 def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tuple[int, list[str]]]:

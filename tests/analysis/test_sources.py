@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
@@ -94,6 +95,16 @@ def test_csv_that_cannot_be_read_is_an_error_with_the_name_of_the_file(
         read(tmp_path, **options)
     assert str(caught.value).startswith(f"{tmp_path / 'a.csv'}: ")
     assert message in str(caught.value)
+
+
+def test_the_limit_of_the_program_for_cells_is_not_that_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name;text\na;longer than ten characters\n", encoding="utf-8")
+    before = csv.field_size_limit(10)
+    try:
+        assert read(tmp_path) == [('{"name":"a","text":"longer than ten characters"}', None)]
+        assert csv.field_size_limit() == 10
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
