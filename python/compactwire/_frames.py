@@ -224,8 +224,9 @@ def _infinite(value: str, column: Any, depth: int = 0) -> str | None:
         return f"{value} IN ('infinity'::{column}, '-infinity'::{column})"
     if kind in {"struct", "tuple"}:
         parts = [
-            _infinite(f"struct_extract({value}, {_quoted(name) if name else at})", part, depth)
-            for at, (name, part) in enumerate(column.children, 1)
+            # By the place: a name is also that of a field which differs in case, or is empty.
+            _infinite(f"struct_extract(struct_values({value}), {at})", part, depth)
+            for at, (_, part) in enumerate(column.children, 1)
         ]
         return " OR ".join(filter(None, parts)) or None
     if kind in {"list", "array", "map"}:

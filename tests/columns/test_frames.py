@@ -656,6 +656,19 @@ def test_an_infinite_time_of_nanoseconds_of_duckdb_is_an_error(value: str, kind:
     assert [found[0]["id"], found[0]["t"], *found[1].values()] == [1, "infinity", 2, None, None]
 
 
+def test_fields_of_duckdb_that_differ_in_case_or_have_no_name_are_checked() -> None:
+    names = ["", "a", "A"]
+    for infinite in names:
+        last = {name: 2**63 - 1 if name == infinite else 7 for name in names}
+        kind = pyarrow.struct([(name, pyarrow.timestamp("ns")) for name in names])
+        table = pyarrow.table({"s": pyarrow.array([None, last], kind)})
+        with pytest.raises(duckdb.Error, match="'s' has an infinite time of nanoseconds"):
+            gcf.dumps(duckdb.from_arrow(table))
+    table = pyarrow.table({"s": pyarrow.array([dict.fromkeys(names, 7)], kind)})
+    (row,) = gcf.loads(gcf.dumps(duckdb.from_arrow(table)))
+    assert list(row["s"].values()) == ["1970-01-01T00:00:00.000000007"] * 3
+
+
 @pytest.mark.parametrize(
     "schema",
     [polars.Schema({"a\0b": polars.Int8()}), pyarrow.schema({"a\0b": pyarrow.int8()})],
