@@ -1,4 +1,4 @@
-"""Prepares data of pandas and DuckDB for Arrow, and finds columns whose values Arrow would change.
+"""Prepares data of pandas and DuckDB for Arrow, and finds values that Arrow would change.
 
 A column of Python objects has no type, so pandas and pyarrow choose one for all values: beside a
 `Timestamp`, the number 1.5 becomes a date; dicts get the keys of all others. A typed column keeps
@@ -112,13 +112,16 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         objects, also as categories, that Arrow may change; and the problem, if there is one: two
         columns of one name, a name with U+0000, a column of values of several types, of a type that
         neither knows, of dicts that differ in their keys or the order of these, or of periods; and
-        a column of a type whose values DuckDB changes for Arrow.
+        a column of a type whose values DuckDB or Polars changes for Arrow.
     """
     if (name := _cut_name(data)) is not None:
         message = f"Arrow would end the name {name!r} before its U+0000; rename it"
         return data, Problem("unsupported_type", None, message)
-    if not is_of_pandas(data):
-        return _readable_of_duckdb(data) if _libraries(data) & _DUCKDB else (data, None)
+    libraries = _libraries(data)
+    if libraries & _DUCKDB:
+        return _readable_of_duckdb(data)
+    if "pandas" not in libraries:
+        return data, _objects_of_polars(data) if "polars" in libraries else None
     is_frame = _is_frame(data)
     columns = list(data.items()) if is_frame else [(data.name, data)]
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
@@ -176,6 +179,20 @@ def _cut_name(data: Any) -> str | None:
             parts += [part.field(at) for at in range(fields)]
         elif part is not None:
             parts += [getattr(part, name, None) for name in _PARTS]
+    return None
+
+
+def _objects_of_polars(data: Any) -> Problem | None:
+    """The problem of a column of objects of Python, whose addresses Polars passes to Arrow."""
+    schema = getattr(data, "schema", None)
+    columns = {None: getattr(data, "dtype", None)} if schema is None else schema
+    for name, dtype in columns.items():
+        if str(dtype) == "Object":
+            message = (
+                "Polars passes objects of Python to Arrow as their addresses; make a column of "
+                "another type of them, for example with map_elements(str, pl.String)"
+            )
+            return Problem("unsupported_type", name, message)
     return None
 
 

@@ -669,6 +669,19 @@ def test_fields_of_duckdb_that_differ_in_case_or_have_no_name_are_checked() -> N
     assert list(row["s"].values()) == ["1970-01-01T00:00:00.000000007"] * 3
 
 
+def test_objects_of_polars_are_not_their_addresses() -> None:
+    objects = polars.Series("a", ["x", {1: 2}], dtype=polars.Object)
+    calls = (gcf.dumps, cw.shrink, arrow.encode, arrow.detect, arrow.count_tokens, to_arrow)
+    for call in calls:
+        for data, path in (
+            (objects, "$[*]"),
+            (polars.DataFrame({"id": [1, 2], "o": objects}), "$[*].o"),
+        ):
+            with pytest.raises(cw.UnsupportedValue, match="Polars passes objects of") as error:
+                call(data)
+            assert error.value.path == path
+
+
 @pytest.mark.parametrize(
     "schema",
     [polars.Schema({"a\0b": polars.Int8()}), pyarrow.schema({"a\0b": pyarrow.int8()})],
