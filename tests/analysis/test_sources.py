@@ -195,6 +195,35 @@ def test_a_broken_parquet_file_is_an_error_that_names_it(tmp_path: Path) -> None
                 reader(path)
 
 
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    ("unit", "times", "texts"),
+    [
+        ("us", [253402300799999999, None], ["9999-12-31T23:59:59.999999", None]),
+        (
+            "ns",
+            [-1, 1_000_000_001],
+            ["1969-12-31T23:59:59.999999999", "1970-01-01T00:00:01.000000001"],
+        ),
+    ],
+)
+def test_times_of_int96_are_kept(
+    tmp_path: Path, unit: str, times: list[int | None], texts: list[str | None], nested: bool
+) -> None:
+    # Older files of Spark have them. pyarrow reads nanoseconds, which the year 9999 does not have.
+    column = pa.array(times, pa.int64()).cast(pa.timestamp(unit))
+    if nested:
+        column = pa.ListArray.from_arrays([0, 1, 2], column)
+    path = tmp_path / "a.parquet"
+    table = pa.table({"id": ["a", "b"], "t": column})
+    parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
+    cells = zip("ab", [[text] for text in texts] if nested else texts, strict=True)
+    rows = [{"id": name, "t": cell} for name, cell in cells]
+    assert [json.loads(text or "") for text, _ in read(path)] == rows
+    assert [json.loads(text or "") for text, _ in read(path, rows=1)] == rows
+    assert analysis.read_corpus(tmp_path)["a.parquet"] == rows
+
+
 @pytest.mark.parametrize("unwritable", [False, True])
 @pytest.mark.parametrize("kind", [pa.string(), pa.string_view()], ids=str)
 def test_rows_are_read_in_parts_that_hold_no_other_rows(

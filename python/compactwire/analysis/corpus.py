@@ -188,8 +188,37 @@ def read_input(path: Path, texts: bool = False) -> Any:
 
 
 def _table(path: Path) -> Any:
+    parquet = need("pyarrow.parquet", "pyarrow")
     with naming_parquet(path):
-        return need("pyarrow.parquet", "pyarrow").read_table(path)
+        table = parquet.read_table(path)
+        if not has_int96(parquet.read_metadata(path).schema):
+            return table
+        return with_exact_times(table, parquet.read_table(path, **MICROSECONDS))
+
+
+# For the times of INT96, which older files of Spark and Hive have.
+MICROSECONDS = {"coerce_int96_timestamp_unit": "us"}
+
+
+def has_int96(schema: Any) -> bool:
+    """Whether a file of this schema of Parquet has times of INT96."""
+    return any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
+
+
+def with_exact_times(rows: Any, in_microseconds: Any) -> Any:
+    """Of two readings of the same rows, the first, unless a time of INT96 is another one in it.
+
+    pyarrow reads these as nanoseconds in 64 bits. It makes times of the years 1677 to 2262 of all
+    others, such as the last day of the year 9999.
+    """
+    pa = need("pyarrow", "pyarrow")
+    for column, other in zip(rows.columns, in_microseconds.columns, strict=True):
+        if column.type != other.type:
+            try:
+                other.cast(column.type)
+            except pa.ArrowInvalid:
+                return in_microseconds
+    return rows
 
 
 @contextlib.contextmanager

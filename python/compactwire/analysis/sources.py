@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
@@ -25,15 +26,18 @@ from .._texts import check_path, check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
 from .corpus import (
+    MICROSECONDS,
     Corpus,
     DuplicateKeyError,
     csv_kind,
+    has_int96,
     kind_of_file,
     naming_parquet,
     parse,
     read_corpus,
     read_input,
     taken,
+    with_exact_times,
 )
 from .extra import need
 
@@ -682,12 +686,19 @@ def _skip_mark(file: BinaryIO, path: Path) -> None:
 def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
     parquet = need("pyarrow.parquet", "pyarrow")
     column, done = reading.column, 0
-    with naming_parquet(path), parquet.ParquetFile(path, pre_buffer=False) as file:
+    with naming_parquet(path), contextlib.ExitStack() as stack:
+        open_file = partial(parquet.ParquetFile, path, pre_buffer=False)
+        file = stack.enter_context(open_file())
         whole = max(1, file.metadata.num_rows)
         if column is not None:
             _check_column(column, file.schema_arrow.names, f"{one_line(str(path))}: ")
         columns = None if column is None else [column]
-        for batch in file.iter_batches(reading.rows, columns=columns):
+        batches = file.iter_batches(reading.rows, columns=columns)
+        if has_int96(file.schema):
+            other = stack.enter_context(open_file(**MICROSECONDS))
+            others = other.iter_batches(reading.rows, columns=columns)
+            batches = map(with_exact_times, batches, others)
+        for batch in batches:
             done += batch.num_rows
             for rows in _of_arrow(to_arrow(batch), None, reading):
                 yield rows, done / whole
