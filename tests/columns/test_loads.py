@@ -204,6 +204,8 @@ def test_an_array_of_scalars_is_a_column() -> None:
         (["2016-12-31T23:59:60Z"], pa.timestamp("ns", "UTC"), "out_of_range", "$[0]"),
         (["12:59:60"], pa.time32("s"), "out_of_range", "$[0]"),
         (["23:59:60.5"], pa.time64("us"), "out_of_range", "$[0]"),
+        (["12:59:00.1234567891"], pa.time64("ns"), "out_of_range", "$[0]"),
+        (["2026-11-22T00:00:00.0000000001"], pa.timestamp("s"), "out_of_range", "$[0]"),
         (["1.234"], pa.decimal128(9, 2), "out_of_range", "$[0]"),
         ([{"a": 1, "b": 2}], pa.struct([("a", pa.int64())]), "unsupported_type", "$[0].b"),
         (

@@ -15,18 +15,27 @@ pub(super) fn days(text: &str) -> Option<i64> {
 
 /// A time of day in a unit.
 pub(super) fn time(text: &str, unit: TimeUnit) -> Option<i64> {
+    check_fraction(text)?;
     let time = NaiveTime::parse_from_str(text, "%H:%M:%S%.f").ok()?;
     in_unit(time.num_seconds_from_midnight().into(), time.nanosecond(), unit)
 }
 
 /// A timestamp in a unit since 1970; `zoned` if the text has a zone.
 pub(super) fn timestamp(text: &str, zoned: bool, unit: TimeUnit) -> Option<i64> {
+    check_fraction(text)?;
     let moment = if zoned {
         DateTime::parse_from_rfc3339(text).ok()?.to_utc()
     } else {
         NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?.and_utc()
     };
     in_unit(moment.timestamp(), moment.timestamp_subsec_nanos(), unit)
+}
+
+/// `None` if the fraction of a second has more digits than nanoseconds, which `chrono` would drop; zeros are no loss.
+fn check_fraction(text: &str) -> Option<()> {
+    let (_, fraction) = text.split_once('.').unwrap_or_default();
+    let mut digits = fraction.bytes().take_while(u8::is_ascii_digit).skip(9);
+    digits.all(|digit| digit == b'0').then_some(())
 }
 
 /// Seconds and nanoseconds in a unit; `None` if it cannot hold them exactly, as with every leap second, which is one
@@ -160,6 +169,18 @@ mod tests {
             assert_eq!(time("12:59:60", unit), None);
             assert_eq!(time("23:59:60", unit), None);
         }
+        for fraction in ["0000000001", "1234567891", "9999999999"] {
+            for unit in [TimeUnit::Second, TimeUnit::Nanosecond] {
+                let moment = format!("2026-11-22T09:20:00.{fraction}");
+                assert_eq!(timestamp(&moment, false, unit), None);
+                assert_eq!(timestamp(&format!("{moment}Z"), true, unit), None);
+                assert_eq!(time(&moment[11..], unit), None);
+            }
+        }
+        let zeros = "00:00:01.50000000000";
+        assert_eq!(time(zeros, TimeUnit::Millisecond), Some(1_500));
+        let zoned = format!("1970-01-01T{zeros}+00:00");
+        assert_eq!(timestamp(&zoned, true, TimeUnit::Nanosecond), Some(1_500_000_000));
         assert_eq!(days("1969-12-31"), Some(-1));
         assert_eq!(time("00:00:01.000000001", TimeUnit::Nanosecond), Some(1_000_000_001));
     }
