@@ -50,12 +50,12 @@ pub enum Error {
         reason: String,
     },
     /// The column, or a part of it, has a type that cannot be read.
-    #[error("{}", unreadable(.format))]
+    #[error("{reason}")]
     Unreadable {
         /// The steps from the column to the values of this type in the path of an error, such as `[*].price`.
         steps: String,
-        /// The type as a format string of Arrow.
-        format: String,
+        /// Why, and what to do.
+        reason: String,
     },
     /// A row failed, under [`OnError::Raise`].
     #[error("{failure} (in row {row})")]
@@ -90,15 +90,6 @@ pub enum Error {
     /// There is not enough memory.
     #[error("{NO_MEMORY}")]
     OutOfMemory,
-}
-
-/// What to do about a type that cannot be read.
-fn unreadable(format: &str) -> String {
-    let format = excerpt(format);
-    format!(
-        "the type with the format string {format} is not one of Arrow's, or not known; cast the column, \
-         for example to texts, or leave it out"
-    )
 }
 
 impl Error {

@@ -178,7 +178,18 @@ fn unreadable(schema: &FFI_ArrowSchema) -> Error {
         }
         schema = part;
     }
-    Error::Unreadable { steps, format: schema.format().to_owned() }
+    let reason = if schema.metadata().is_err() {
+        "the metadata of the type, such as that of an extension type, is not UTF-8; remove it, or pass the storage \
+         of the column"
+            .to_owned()
+    } else {
+        let format = excerpt(schema.format());
+        format!(
+            "the type with the format string {format} is not one of Arrow's, or not known; cast the column, \
+             for example to texts, or leave it out"
+        )
+    };
+    Error::Unreadable { steps, reason }
 }
 
 fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {

@@ -376,6 +376,20 @@ def test_a_type_that_cannot_be_read_is_named_with_its_place() -> None:
     assert caught.value.path == "$[*].wide.n[*]"
 
 
+def test_metadata_that_is_not_utf8_is_named_with_its_place() -> None:
+    # Python's extension types often have a pickle there.
+    metadata = {"ARROW:extension:name": "mine", "ARROW:extension:metadata": b"\x80\x04."}
+    field = pa.field("n", pa.int64(), metadata=metadata)
+    of_column = pa.table([[1]], schema=pa.schema([field]))
+    of_table = pa.table({"n": [1]}).replace_schema_metadata({"a": b"\xff"})
+    for data, path in ((of_column, "$[*].n"), (of_table, "$[*]")):
+        with pytest.raises(
+            cw.UnsupportedValue, match=r"metadata .* is not UTF-8; remove"
+        ) as caught:
+            gcf.dumps(data)
+        assert caught.value.path == path
+
+
 def test_rows_that_share_a_text_share_the_size_of_their_result() -> None:
     text = "RES|OK||0|" + "x" * 100_000
     view = len(text).to_bytes(4, "little") + b"RES|" + bytes(8)
