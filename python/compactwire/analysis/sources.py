@@ -340,6 +340,8 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
     if not _is_arrow(source):
         return None
     pa = need("pyarrow", "pyarrow")
+    if not hasattr(source, "__arrow_c_stream__") and getattr(source, "nlevels", 1) > 1:
+        raise CompactWireError("a MultiIndex has several columns; pass its to_frame(index=False)")
     source, problem = readable(source)
     if problem is not None:
         raise problem.error()
