@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -346,6 +347,26 @@ def test_an_index_of_several_columns_is_an_error() -> None:
         with pytest.raises(CompactWireError, match=r"pass its to_frame\(index=False\)"):
             reader(index)
     assert read(index.to_frame(index=False))[0] == ('{"0":"a","1":"x"}', None)
+
+
+def test_a_producer_that_fails_is_an_error_with_its_reason() -> None:
+    class Failing:
+        error: OSError
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            def batches() -> Iterator[Any]:
+                yield pa.record_batch({"a": [1]})
+                raise self.error
+
+            schema = pa.schema({"a": pa.int64()})
+            return pa.RecordBatchReader.from_batches(schema, batches()).__arrow_c_stream__()
+
+    failing = Failing()
+    failing.error = OSError("cannot convert 'x'")
+    with pytest.raises(
+        CompactWireError, match=r"^reading this Failing failed: .*cannot convert 'x'"
+    ):
+        read(failing)
 
 
 def test_the_kind_of_rows_survives_batches() -> None:

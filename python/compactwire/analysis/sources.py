@@ -335,7 +335,7 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
     Raises
     ------
     CompactWireError
-        The values of a column have no common Arrow type.
+        The values of a column have no common Arrow type, or reading them fails, as a query may.
     """
     if not _is_arrow(source):
         return None
@@ -358,6 +358,12 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
             f"this {type(source).__name__} cannot be read as Arrow: {one_line(str(error)[:200])};"
             " give the values of each column one type"
         ) from error
+    except OSError as error:
+        # Also that of a producer for pyarrow; those of the operating system have a number.
+        if error.errno is not None:
+            raise
+        reason = one_line(str(error)[:200])
+        raise CompactWireError(f"reading this {type(source).__name__} failed: {reason}") from error
 
 
 def is_text(column: pa.DataType) -> bool:
