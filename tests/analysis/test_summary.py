@@ -133,6 +133,9 @@ def test_a_table_or_value_that_is_no_summary_is_an_error() -> None:
     no_tables: list[Any] = [5]
     with pytest.raises(ValueError, match="no column 'round_trip': pass the result of measure"):
         analysis.summarize(analysis.measure([]).drop(["round_trip"]))
+    measured = analysis.measure([])
+    with pytest.raises(ValueError, match="two columns 'bytes': pass the result of measure"):
+        analysis.summarize(measured.append_column("bytes", measured["bytes"]))
     with pytest.raises(ValueError, match="no column 'what': pass the result of summarize"):
         analysis.report(analysis.measure([]))
     with pytest.raises(TypeError, match=r"that summarize\(\) returned, not int"):

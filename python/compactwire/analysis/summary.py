@@ -177,8 +177,9 @@ def _table(table: Any, schema: pa.Schema, argument: str, maker: str) -> pa.Table
     except pa.ArrowInvalid as error:  # A column.
         raise TypeError(f"{message}: {error}") from None
     for name in schema.names:
-        if name not in found.column_names:
-            message = f"the table has no column {name!r}: pass the result of {maker}()"
+        if found.column_names.count(name) != 1:
+            what = "two columns" if name in found.column_names else "no column"
+            message = f"the table has {what} {name!r}: pass the result of {maker}()"
             raise CompactWireError(message)
     try:
         return found.select(schema.names).cast(schema)
