@@ -375,3 +375,5 @@ def test_the_kind_of_rows_survives_batches() -> None:
     for kind, name in kinds:
         (batch,) = analysis.batches(column, kind=kind)
         assert name in set(analysis.measure(batch)["format"].to_pylist())
+        with pytest.raises(CompactWireError, match="one column 'error'; the columns are 'text'"):
+            analysis.measure(batch.select(["text"]))

@@ -386,7 +386,8 @@ def _of_arrow(
         if not types.is_struct(columns.type):
             message = f"column {name!r} is of a table; the source is a column of {columns.type}"
             raise OptionError(message, option="column")
-        _check_column(name, [field.name for field in columns.type])
+        for one in ("text", "error") if own else (name,):
+            _check_column(one, [field.name for field in columns.type])
     for chunk in columns.chunks:
         for start in range(0, len(chunk), reading.rows):
             part = chunk.slice(start, reading.rows)
