@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 START = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
 _LARGEST_LIMIT = (1 << 31) - 1  # of a C long of 32 bits
+# Held while a thread has set its limit. Reentrant, because the handler of a signal may read a file.
+_LIMIT = threading.RLock()
 
 
 def delimiter_of(start: str, kind: str) -> str:
@@ -104,11 +107,12 @@ def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tupl
 
 def _next(reader: Iterator[list[str]], max_record: int) -> list[str] | None:
     # The limit for a cell applies to the whole process, so it is restored afterwards.
-    before = csv.field_size_limit(min(max_record, _LARGEST_LIMIT))
-    try:
-        return next(reader, None)
-    finally:
-        csv.field_size_limit(before)
+    with _LIMIT:
+        before = csv.field_size_limit(min(max_record, _LARGEST_LIMIT))
+        try:
+            return next(reader, None)
+        finally:
+            csv.field_size_limit(before)
 
 
 def _check_header(names: Iterable[str], line: int) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -106,6 +107,24 @@ def test_the_limit_of_the_program_for_cells_is_not_that_of_a_file(tmp_path: Path
         assert csv.field_size_limit() == 10
     finally:
         csv.field_size_limit(before)
+
+
+def test_the_limits_of_threads_for_cells_are_their_own(tmp_path: Path) -> None:
+    for name, cell in (("small.csv", "x"), ("large.csv", "x" * 3000)):
+        (tmp_path / name).write_text("a\n" + f"{cell}\n" * 1000, encoding="utf-8")
+    before, interval = csv.field_size_limit(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            tasks = [
+                threads.submit(read, tmp_path / name, max_row=limit)
+                for name, limit in [("small.csv", 100), ("large.csv", 10_000)] * 4
+            ]
+            assert all(len(task.result()) == 1000 for task in tasks)
+    finally:
+        sys.setswitchinterval(interval)
+        left = csv.field_size_limit(before)
+    assert left == before
 
 
 def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:
