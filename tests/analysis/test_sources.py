@@ -358,16 +358,6 @@ def test_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
             read(source)
 
 
-def test_an_index_of_several_columns_is_an_error() -> None:
-    # The texts of its first level would be the rows.
-    pandas = need("pandas", "")
-    index = pandas.MultiIndex.from_tuples([("a", "x"), ("b", "y")])
-    for reader in (read, analysis.measure, analysis.compare):
-        with pytest.raises(CompactWireError, match=r"pass its to_frame\(index=False\)"):
-            reader(index)
-    assert read(index.to_frame(index=False))[0] == ('{"0":"a","1":"x"}', None)
-
-
 def test_a_producer_that_fails_is_an_error_with_its_reason() -> None:
     class Failing:
         error: OSError

@@ -710,3 +710,22 @@ def test_a_level_whose_name_is_the_number_of_another_is_kept(names: list[Any]) -
             ),
         ]
         assert list(frame.index.names) == names
+
+
+def test_an_index_is_the_column_of_its_values() -> None:
+    for values in ([1, 2], ["a", None], [uuid.UUID(int=1)], [NOON, None], NANOSECONDS):
+        index, series = pandas.Index(values, name="columns"), pandas.Series(values)
+        assert to_arrow(index).equals(to_arrow(series))
+        assert analysis.measure(index).equals(analysis.measure(series))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [analysis.batches, analysis.measure, analysis.compare, to_arrow],
+    ids=lambda it: it.__name__,
+)
+def test_an_index_of_several_levels_is_no_column(call: Any) -> None:
+    index = pandas.MultiIndex.from_tuples([(1, 3), (2, 4)])
+    with pytest.raises(cw.CompactWireError, match=r"pass index\.to_frame\(index=False\)"):
+        list(call(index))
+    assert gcf.loads(gcf.dumps(index.to_frame(index=False))) == [{"0": 1, "1": 3}, {"0": 2, "1": 4}]

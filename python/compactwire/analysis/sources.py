@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
 from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
-from .._frames import readable
+from .._frames import is_of_pandas, readable
 from .._texts import check_path, check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
@@ -340,9 +340,7 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
     if not _is_arrow(source):
         return None
     pa = need("pyarrow", "pyarrow")
-    if not hasattr(source, "__arrow_c_stream__") and getattr(source, "nlevels", 1) > 1:
-        raise CompactWireError("a MultiIndex has several columns; pass its to_frame(index=False)")
-    source, problem = readable(source)
+    source, problem = readable(_as_series(source))
     if problem is not None:
         raise problem.error()
     try:
@@ -364,6 +362,18 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
             raise
         reason = one_line(str(error)[:200])
         raise CompactWireError(f"reading this {type(source).__name__} failed: {reason}") from error
+
+
+def _as_series(source: Any) -> Any:
+    """An index of pandas as a Series of its values; any other source as it is."""
+    if not is_of_pandas(source) or not hasattr(type(source), "to_series"):
+        return source
+    if source.nlevels > 1:
+        raise CompactWireError(
+            "a MultiIndex is not one column: pass index.to_frame(index=False), whose columns are"
+            " its levels"
+        )
+    return need("pandas", "pandas").Series(source, dtype=source.dtype)
 
 
 def is_text(column: pa.DataType) -> bool:
