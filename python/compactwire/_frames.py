@@ -14,7 +14,7 @@ from datetime import date, datetime, time
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ._types import common, levels_of, values_of
+from ._types import common, levels_of, values_of, with_whole_numbers
 from .errors import UnsupportedValue
 
 # Values that are null in a column of any type.
@@ -321,14 +321,15 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
             as_common = values is not None
             return data, _problem_of(label, path, problem, advice, as_common=as_common)
     if all(values is None for values, _ in found) and names == list(index.names):
-        return data, None
+        whole = with_whole_numbers(index)
+        return (data if whole is index else data.set_axis(whole)), None
     pandas: Any = sys.modules["pandas"]
     arrays = [
         level if values is None else pandas.Index(values, dtype=object)
         for level, (values, _) in zip(levels, found, strict=True)
     ]
     is_plain = index.nlevels == 1
-    new = arrays[0] if is_plain else pandas.MultiIndex.from_arrays(arrays)
+    new = arrays[0] if is_plain else with_whole_numbers(pandas.MultiIndex.from_arrays(arrays))
     return data.set_axis(new.set_names(names)), None
 
 

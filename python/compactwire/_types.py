@@ -272,8 +272,26 @@ def values_of(column: Any) -> list[Any] | None:
 def levels_of(index: Any) -> list[Any]:
     """The levels of an index of pandas, without their names."""
     # `get_level_values` looks for a level of this name first, which may be the number of another.
-    unnamed = index.set_names([None] * index.nlevels)
+    unnamed = with_whole_numbers(index).set_names([None] * index.nlevels)
     return [unnamed.get_level_values(at) for at in range(index.nlevels)]
+
+
+def with_whole_numbers(index: Any) -> Any:
+    """An index of pandas with integers that `get_level_values` leaves as they are.
+
+    It makes floats of the integers of a level beside missing ones: other numbers beyond 2^53.
+    """
+    levels = list(enumerate(getattr(index, "levels", [])))
+    found = [at for at, one in levels if one.dtype.kind in "iu" and -1 in index.codes[at]]
+    if not found:
+        return index
+    new = index.set_names([None] * index.nlevels)  # `set_levels` looks for a name first, too.
+    for at in found:
+        level = new.levels[at]
+        new = new.set_levels(
+            level.astype("UInt64" if level.dtype.kind == "u" else "Int64"), level=at
+        )
+    return new.set_names(index.names)
 
 
 def _rows_of_index(pandas: Any, index: Any) -> list[Any]:

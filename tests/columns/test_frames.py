@@ -340,6 +340,30 @@ def test_a_level_that_would_have_lists_or_dicts_is_an_error(values: list[Any]) -
     assert [row["k"] for row in found] == [row["k"] for row in gcf.loads(gcf.dumps(plain))]
 
 
+@pytest.mark.filterwarnings("ignore:The DataFrame has non-str index name")
+@pytest.mark.parametrize("names", [["p", "q"], [1, 0]])
+@pytest.mark.parametrize("kind", ["int64", "uint64"])
+@pytest.mark.parametrize("others", [["a", "b", "c"], [uuid.UUID(int=n) for n in range(3)]])
+def test_integers_of_a_level_are_kept_beside_missing_ones(
+    others: list[Any], kind: str, names: list[Any]
+) -> None:
+    # `get_level_values` has floats, of which the first is 2**53.
+    levels = [numpy.array([2**53 + 1, 5], dtype=kind), others]
+    index = pandas.MultiIndex(levels, codes=[[0, 1, -1], [0, 1, 2]], names=names)
+    numbers = [2**53 + 1, 5, None]
+    rows = [[number, str(other)] for number, other in zip(numbers, others, strict=True)]
+    assert gcf.loads(gcf.dumps([index], types="common")) == [rows]
+    frame = pandas.DataFrame({"v": ["x", "y", "z"]}, index=index)
+    found = gcf.loads(gcf.dumps(frame))
+    assert [list(row.values()) for row in found] == [
+        ["x", *rows[0]],
+        ["y", *rows[1]],
+        ["z", *rows[2]],
+    ]
+    assert list(found[0]) == ["v", *map(str, names)]
+    assert frame.index is index
+
+
 def test_integers_beside_floats_are_kept_or_an_error() -> None:
     missing = float("nan")
     for value in (2**53 + 1, -(2**60)):
