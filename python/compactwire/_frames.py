@@ -2,8 +2,9 @@
 
 A column of Python objects has no type, so pandas and pyarrow choose one for all values: beside a
 `Timestamp`, the number 1.5 becomes a date; dicts get the keys of all others. A typed column keeps
-its values, apart from periods, which become numbers. A column of objects is left to Arrow if each
-value is one that Arrow keeps as it is; otherwise, its values are what `types="common"` writes.
+its values, apart from periods, which become numbers, and times in a zone that are categories, of
+which older versions of pyarrow drop the zone. A column of objects is left to Arrow if each value is
+one that Arrow keeps as it is; otherwise, its values are what `types="common"` writes.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         return data, Problem("duplicate_key", duplicate, message)
     if is_frame and any(map(callable, data.columns)):
         data = _with_texts_as_names(data)
-    replaced: dict[int, list[Any]] = {}
+    replaced: dict[int, Any] = {}
     for at, (name, column) in enumerate(columns):
         values, problem = _checked(column)
         if problem is not None:
@@ -278,9 +279,16 @@ def _parts_of_pandas(data: Any) -> list[Any]:
     return [*names, *(getattr(dtype, "pyarrow_dtype", None) for dtype in types)]
 
 
-def _checked(column: Any) -> tuple[list[Any] | None, str | None]:
-    """The values to read instead of those of a column or index; what Arrow would change in them."""
-    kind = str(getattr(column.dtype, "categories", column).dtype)
+def _checked(column: Any) -> tuple[Any, str | None]:
+    """The values to read instead of those of a column or index; what Arrow would change in them.
+
+    The values are None for those of the column itself, a list of objects, or an array of pandas.
+    """
+    categories = getattr(column.dtype, "categories", column)
+    if categories is not column and hasattr(categories.dtype, "tz"):
+        # Before version 25, pyarrow drops the zone of times that are categories.
+        return column.astype(categories.dtype).array, None
+    kind = str(categories.dtype)
     if kind.startswith("period"):
         return None, "periods, which Arrow would write as numbers"
     if kind != "object":
@@ -311,7 +319,7 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     found = [_checked(level) for level in levels]
     for at, (values, problem) in enumerate(found):
         advice = _INDEX_ADVICE
-        if problem is None and index.nlevels > 1 and any(map(_is_container, values or [])):
+        if problem is None and index.nlevels > 1 and _have_containers(values):
             problem, advice = _CONTAINERS, "make columns of the index with data.reset_index()"
         if problem is not None:
             name = names[at]
@@ -325,7 +333,7 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
         return (data if whole is index else data.set_axis(whole)), None
     pandas: Any = sys.modules["pandas"]
     arrays = [
-        level if values is None else pandas.Index(values, dtype=object)
+        level if values is None else pandas.Index(values, dtype=_type_of(values))
         for level, (values, _) in zip(levels, found, strict=True)
     ]
     is_plain = index.nlevels == 1
@@ -333,8 +341,13 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     return data.set_axis(new.set_names(names)), None
 
 
-def _is_container(value: Any) -> bool:
-    return isinstance(value, list | dict)
+def _type_of(values: Any) -> Any:
+    """The type of an array; that of objects for a list."""
+    return getattr(values, "dtype", object)
+
+
+def _have_containers(values: Any) -> bool:
+    return isinstance(values, list) and any(isinstance(value, list | dict) for value in values)
 
 
 def _index_names(index: Any) -> list[Any]:
@@ -369,15 +382,16 @@ def _with_texts_as_names(data: Any) -> Any:
     return data.set_axis(pandas.Index(names, dtype=object, tupleize_cols=False), axis="columns")
 
 
-def _with_values(data: Any, replaced: dict[int, list[Any]], *, is_frame: bool) -> Any:
+def _with_values(data: Any, replaced: dict[int, Any], *, is_frame: bool) -> Any:
     """A copy of data with other values in some columns, by their places."""
     # A class that is derived from one of pandas may have other arguments, or refuse the values.
     pandas: Any = sys.modules["pandas"]
     if not is_frame:
-        return pandas.Series(replaced[0], index=data.index, name=data.name, dtype=object)
+        values = replaced[0]
+        return pandas.Series(values, index=data.index, name=data.name, dtype=_type_of(values))
     copy = data.copy(deep=False)
     for at, values in replaced.items():
-        copy.isetitem(at, pandas.Series(values, index=data.index, dtype=object))
+        copy.isetitem(at, pandas.Series(values, index=data.index, dtype=_type_of(values)))
     return copy
 
 
