@@ -106,7 +106,13 @@ def _is_common(obj: Any) -> bool:
 
 def _moment(moment: datetime | time) -> str | None:
     """ISO 8601, without zeros at the end of the fraction; UTC is `Z`."""
-    text = moment.isoformat()
+    try:
+        text = moment.isoformat()
+    except NotImplementedError:
+        # A Timestamp whose zone cannot tell its offset, as Python has no such local year.
+        if not isinstance(moment, datetime):
+            raise
+        text = moment.astimezone(UTC).isoformat()
     if "." in text:
         text = _without_zeros(text)
     if text.endswith("+00:00"):

@@ -306,6 +306,15 @@ def test_times_of_pandas_in_a_zone_are_written_alike(zone: str | None) -> None:
         assert cw.expand(cw.shrink(same).text) == [_iso(one) for one in times]
 
 
+def test_a_time_whose_local_year_python_does_not_have_is_written_in_utc() -> None:
+    pd = pytest.importorskip("pandas", reason="NOT RUN: pandas is not installed")
+    times = [pd.Timestamp("0001-01-01T00:30Z"), pd.Timestamp("9999-12-31T23:30Z")]
+    local = [times[0].tz_convert("America/New_York"), times[1].tz_convert("Asia/Tokyo")]
+    expected = ["0001-01-01T00:30:00Z", "9999-12-31T23:30:00Z"]
+    assert list(map(_iso, times)) == list(map(_iso, local)) == expected
+    assert cw.expand(cw.shrink(pd.Series(local, dtype=object)).text) == expected
+
+
 def _iso(moment: Any) -> str:
     text: str = json.loads(cw.shrink([moment], formats=["json"]).text)[0]
     return text
