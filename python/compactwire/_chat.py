@@ -53,7 +53,8 @@ def shrink_messages(
     Raises
     ------
     TypeError
-        `messages` is a str, bytes or a single dict, or not iterable; or an option has another type.
+        `messages` is a str, bytes, a single dict or a table, or not iterable; or an option has
+        another type.
     OptionError
         An option has a value that is not allowed, also if no message has a tool result.
     UnsupportedValue
@@ -69,7 +70,10 @@ def shrink_messages(
 
     Source: an extension of this package.
     """
-    if isinstance(messages, str | bytes | bytearray | dict) or not hasattr(messages, "__iter__"):
+    # The items of a dict or a table would be its names or columns.
+    is_table = hasattr(type(messages), "columns")
+    is_other = is_table or isinstance(messages, str | bytes | bytearray | dict)
+    if is_other or not hasattr(messages, "__iter__"):
         raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
     # A copy, because an iterator would be empty after the first text. `shrink` rejects a str.
     is_text = isinstance(formats, str)

@@ -154,6 +154,16 @@ def test_messages_that_are_no_list_are_a_type_error(messages: Any) -> None:
         cw.shrink_messages(messages)
 
 
+def test_a_table_is_no_list_of_messages() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([openai(TEXT)])
+    with pytest.raises(TypeError, match="messages must be a list of dicts, not DataFrame"):
+        cw.shrink_messages(table)
+    rows = table.to_dict("records")
+    for messages in (rows, pandas.Series(rows)):
+        assert cw.shrink_messages(messages) == cw.shrink_messages([openai(TEXT)])
+
+
 @pytest.mark.parametrize("chat", [[], [openai(TEXT)]])
 def test_an_invalid_option_is_an_error_without_a_tool_result_too(chat: list[Any]) -> None:
     with pytest.raises(cw.OptionError, match="formats"):
