@@ -59,7 +59,8 @@ def from_context_block(
     Raises
     ------
     TypeError
-        The block or a symbol lacks an attribute, or `store` has no `edges_from`.
+        The block or a symbol lacks an attribute, its `pack_root` is a number, or `store`
+        has no `edges_from`.
     OptionError
         `on_store_error` is neither "raise" nor "skip".
     Exception
@@ -72,18 +73,22 @@ def from_context_block(
         raise OptionError(message, option="on_store_error")
     if not (store is None or hasattr(store, "edges_from")):
         raise TypeError(f"store must have a method edges_from, not be a {type(store).__name__}")
-    edges, nodes = [], []
+    nodes = []
     try:
         symbols = list(block.symbols)
-        block_edges = getattr(block, "edges", None)
-        if block_edges:
-            edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in block_edges]
-        elif store is not None:
+        given = getattr(block, "edges", None)
+        given = () if given is None else given  # An array of numpy has no truth value.
+        edges = [Edge(edge.source, edge.target, edge.edge_type) for edge in given]
+        if not edges and store is not None:
             nodes = [
                 (symbol.node, symbol.node.node_hash, symbol.node.qualified_name)
                 for symbol in symbols
             ]
-        root = getattr(block, "pack_root", None) or ""
+        root = getattr(block, "pack_root", None)
+        root = "" if root is None else root
+        if hasattr(root, "__index__"):  # `bytes` of a number are as many zeros.
+            found = type(root).__name__
+            raise TypeError(f"pack_root of the block must be a str or bytes, not {found}")
         fields = {
             "tool": tool,
             "tokens_used": block.tokens_used,

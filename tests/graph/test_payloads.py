@@ -367,6 +367,26 @@ def test_a_context_block_becomes_a_payload_with_stored_edges() -> None:
     assert own.edges == (gcf.Edge("a", "z", "tests"),)
 
 
+def test_edges_of_a_block_may_be_an_array_which_has_no_truth_value() -> None:
+    class Array(list[Any]):
+        def __bool__(self) -> bool:
+            raise ValueError("The truth value of an array is ambiguous")
+
+    edges = [SimpleNamespace(source="a", target=name, edge_type="tests") for name in "bc"]
+    found = gcf.from_context_block(block("ab", edges=Array(edges)), "tool")
+    assert found == gcf.from_context_block(block("ab", edges=edges), "tool")
+    assert gcf.from_context_block(block("ab", edges=Array()), "tool").edges == ()
+
+
+@pytest.mark.parametrize("root", [5, True, 2**64])
+def test_a_number_is_no_root_of_a_block(root: int) -> None:
+    # `bytes(5)` are five zeros.
+    with pytest.raises(TypeError, match="pack_root of the block must be a str or bytes, not "):
+        gcf.from_context_block(block("a", pack_root=root), "tool")
+    for empty in (None, "", b""):
+        assert gcf.from_context_block(block("a", pack_root=empty), "tool").pack_root == ""
+
+
 def test_a_store_in_a_file_is_closed_once_and_named_in_errors(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     with gcf.SQLiteStore(path) as store:
