@@ -316,16 +316,14 @@ def _values_of_level(pandas: Any, level: Any) -> list[Any]:
 def _pandas_values(pandas: Any, obj: Any) -> list[Any]:
     """The values of an index or array; of a type with a named zone in UTC, as a column has them."""
     column = pandas.Series(obj, dtype=obj.dtype)  # Otherwise the type of objects is inferred.
+    dtype = getattr(getattr(column.dtype, "categories", None), "dtype", column.dtype)
+    zone = getattr(dtype, "tz", None)
+    if zone is not None and not _is_fixed(zone):
+        # Not later: pandas 2 ends the process if it makes an object of a time in a year below 1.
+        column = column.astype(dtype).dt.tz_convert("UTC")
     values = column.astype(object)
-    values = values.where(values.notna(), None).tolist()
-    return values if column.dtype == object else list(map(_without_named_zone, values))
-
-
-def _without_named_zone(value: Any) -> Any:
-    """A time in UTC if its zone has a name, or an offset that depends on the time."""
-    if isinstance(value, datetime) and value.tzinfo and not _is_fixed(value.tzinfo):
-        return value.astimezone(UTC)
-    return value
+    values = values.where(values.notna(), None)
+    return list(values.tolist())
 
 
 def _is_fixed(zone: tzinfo) -> bool:

@@ -306,6 +306,26 @@ def test_times_of_pandas_in_a_zone_are_written_alike(zone: str | None) -> None:
         assert cw.expand(cw.shrink(same).text) == [_iso(one) for one in times]
 
 
+def test_a_categorical_of_objects_is_written_as_the_series_of_its_values() -> None:
+    pd = pytest.importorskip("pandas", reason="NOT RUN: pandas is not installed")
+    pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
+    times = pd.Index([pd.Timestamp("2026-01-01", tz="Asia/Tokyo")], dtype=object)
+    values = pd.Categorical.from_codes([0, -1], categories=times)
+    expected = ["2026-01-01T00:00:00+09:00", None]
+    assert cw.expand(cw.shrink(pd.Series(values)).text) == expected
+    assert cw.expand(cw.shrink(values).text) == expected
+
+
+def test_an_array_of_times_in_a_local_year_below_1_is_written_in_utc() -> None:
+    # pandas 2 ends the process if it makes objects of such an array.
+    pd = pytest.importorskip("pandas", reason="NOT RUN: pandas is not installed")
+    numpy = pytest.importorskip("numpy")
+    times = pd.DatetimeIndex(numpy.array(["0001-01-01"], "M8[s]")).tz_localize("UTC")
+    index = times.tz_convert("America/New_York")
+    for same in (index, index.array, pd.CategoricalIndex(index)):
+        assert cw.expand(cw.shrink(same).text) == ["0001-01-01T00:00:00Z"]
+
+
 def test_a_time_whose_local_year_python_does_not_have_is_written_in_utc() -> None:
     pd = pytest.importorskip("pandas", reason="NOT RUN: pandas is not installed")
     times = [pd.Timestamp("0001-01-01T00:30Z"), pd.Timestamp("9999-12-31T23:30Z")]
