@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compactwire.mcp._host import End
+    from compactwire.mcp._http_exchange import Exchange
 
 
 class Server(Endpoint):
@@ -111,3 +112,26 @@ def test_no_more_is_read_while_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
         one.set()
     assert [read.get(timeout=20) for _ in range(2)] == [2, 3]
     assert {server.started.get(timeout=20) for _ in range(4)} == {0, 1, 2, 3}
+
+
+def test_a_request_that_was_kept_is_open_until_it_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise, the relay of a host that has left might end without its answer."""
+    monkeypatch.setattr(_http_link, "passed_on", lambda _: True)
+    server = Server(2)
+    link = link_to(server)
+    is_open: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    start = link._start
+
+    def start_late(exchange: Exchange) -> None:
+        is_open.put(link.has_requests())
+        start(exchange)
+
+    for n, method in enumerate(("initialize", "x")):
+        link.from_host(b'{"jsonrpc":"2.0","id":%d,"method":"%s"}\n' % (n, method.encode()))
+    monkeypatch.setattr(link, "_start", start_late)
+    server.closes[0].set()
+    assert is_open.get(timeout=20)
+    assert {server.started.get(timeout=20) for _ in range(2)} == {0, 1}
+    server.closes[1].set()

@@ -102,6 +102,8 @@ class Link:
         self._kept: deque[Exchange] = deque()
         self._kept_size = 0
         self._is_sending = False
+        # The one that this thread has taken last, and that may not be started yet.
+        self._taken: tuple[Exchange, ...] = ()
         self._fewer = threading.Condition(self._lock)
         self._notifications = Notifications(
             self._session, self._pass_event, self._complain, self._session_ended
@@ -166,10 +168,12 @@ class Link:
             if self._before is not None:
                 self._before.done.wait()
             with self._lock:
+                self._taken = ()
                 if self._ended or not self._kept:
                     self._is_sending = False
                     return
                 exchange = self._kept.popleft()
+                self._taken = (exchange,)
                 self._kept_size -= len(exchange.line)
                 self._fewer.notify_all()
             self._send(exchange)
@@ -485,7 +489,7 @@ class Link:
     def has_requests(self) -> bool:
         """Whether a request of the host waits for its answer, or the answer to be written."""
         with self._lock:
-            ones = (*self._running, *self._waiting, *self._kept)
+            ones = (*self._running, *self._waiting, *self._taken, *self._kept)
             left = any(one.is_open and not one.is_subscription for one in ones)
         return left or self.is_answering()
 
