@@ -196,6 +196,42 @@ def test_no_lease_remains_after_a_turn(tmp_path: Path, mode: str) -> None:
         assert other_threads() == threads
 
 
+@pytest.mark.parametrize("step", ["lease", "answer"])
+def test_no_lease_is_extended_after_the_event_loop_of_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+    loop, threads = asyncio.new_event_loop(), other_threads()
+    begun, closed, taken = threading.Event(), threading.Event(), threading.Event()
+
+    def lease(conversation: str, holder: str, /) -> float:
+        if step == "lease":
+            begun.set()
+            closed.wait(20)
+        seconds = SQLiteSessionStore.lease(store, conversation, holder)
+        taken.set()
+        return seconds
+
+    async def respond(request: cw.Request) -> str:
+        begun.set()
+        await asyncio.sleep(60)
+        return "answer"
+
+    with SQLiteSessionStore(tmp_path / "store.db", lease_s=0.5, wait_s=5.0) as store:
+        monkeypatch.setattr(store, "lease", lease)
+        answering = store.answer_async("one", turn, respond)
+        loop.create_task(answering)
+        loop.set_exception_handler(lambda *_: None)  # It reports that the task has not ended.
+        while not begun.is_set():
+            loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+        answering.close()  # As the garbage collector does.
+        closed.set()
+        assert taken.wait(20)
+        assert store.answer("one", turn, lambda request: "answer") == "answer"
+        assert other_threads() == threads
+
+
 def test_a_late_process_does_not_end_the_lease_of_another_one(tmp_path: Path) -> None:
     late, quick, next_one, other = (SQLiteSessionStore(tmp_path / "turns.db") for _ in range(4))
     turn = Turn(1, cw.Session().encode_request(args={}))

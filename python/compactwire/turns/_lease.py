@@ -13,14 +13,17 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .._texts import real
 from ..errors import TurnInProgress
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 # How long a turn waits until it asks again for the lease: at first, and at most.
 _FIRST_PAUSE_S = 0.01
@@ -81,18 +84,32 @@ class Lease:
             raise
         self._release()
 
-    @asynccontextmanager
-    async def held_async(self) -> AsyncIterator[None]:
+    async def __aenter__(self) -> None:
         """Wait for the lease and hold it, in a coroutine."""
         pauses = self._pauses()
         try:
             while not await finished(self._take):
                 await asyncio.sleep(next(pauses))
-            yield
-        except BaseException:
-            await finished(self._try_release)
+        except BaseException as error:
+            await self._end(error)
             raise
-        await finished(self._release)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._end(error)
+
+    async def _end(self, error: BaseException | None) -> None:
+        if error is None:
+            await finished(self._release)
+        elif isinstance(error, GeneratorExit):
+            # The event loop has ended without this task: nothing can be awaited any more.
+            self._start_release()
+        else:
+            await finished(self._try_release)
 
     def _pauses(self) -> Iterator[float]:
         """The seconds to wait before each further attempt; `TurnInProgress` after the deadline."""

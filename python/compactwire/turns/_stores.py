@@ -219,7 +219,7 @@ class SessionStore(ABC):
         If the task is cancelled while the answer is being kept, it ends when it has been kept.
         """
         lease = self._lease(conversation, turn, respond)
-        async with self._held(conversation), lease.held_async():
+        async with self._held(conversation), lease:
             opened = await finished(partial(self._open, conversation, turn))
             if isinstance(opened, SavedSession):
                 return opened.answer
