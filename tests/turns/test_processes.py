@@ -196,6 +196,25 @@ def test_no_lease_remains_after_a_turn(tmp_path: Path, mode: str) -> None:
         assert other_threads() == threads
 
 
+@pytest.mark.parametrize("method", ["start", "join"])
+def test_no_lease_remains_after_ctrl_c_at_its_beginning_or_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    turn = Turn(1, cw.Session().encode_request(context="a"))
+
+    def interrupted(thread: threading.Thread) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        # The answer is kept, so that no second one ends the lease.
+        assert store.answer("one", turn, lambda request: "answer") == "answer"
+        monkeypatch.setattr(threading.Thread, method, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.answer("one", turn, lambda request: "other")
+        assert store.lease("one", "another") == 30.0
+
+
 @pytest.mark.parametrize("step", ["lease", "answer"])
 def test_no_lease_is_extended_after_the_event_loop_of_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

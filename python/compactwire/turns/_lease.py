@@ -72,17 +72,20 @@ class Lease:
         """Wait for the lease and hold it, in a function."""
         pauses = self._pauses()
         try:
-            while not self._take():
-                time.sleep(next(pauses))
-            yield
+            try:
+                while not self._take():
+                    time.sleep(next(pauses))
+                yield
+            except Exception:
+                self._try_release()
+                raise
+            self._release()
         except Exception:
-            self._try_release()
             raise
         except BaseException:
             # Ctrl-C, for example, must not wait for a database that is locked.
             self._start_release()
             raise
-        self._release()
 
     async def __aenter__(self) -> None:
         """Wait for the lease and hold it, in a coroutine."""
@@ -142,8 +145,10 @@ class Lease:
     def _release(self) -> None:
         self._ended.set()
         if self._renewal is not None:
-            # A renewal under way would take the lease again after its release.
-            self._renewal.join()
+            # A renewal under way would take the lease again after its release; one that Ctrl-C
+            # keeps from starting cannot be joined.
+            with contextlib.suppress(RuntimeError):
+                self._renewal.join()
         self._store.release(self._conversation, self._holder)
 
     def _try_release(self) -> None:
