@@ -3,5 +3,5 @@
 from data import workload
 
 
-def test_all_calls_of_the_workload_give_back_what_went_in() -> None:
+def test_the_workload_reads_back_what_it_writes() -> None:
     workload.main()
