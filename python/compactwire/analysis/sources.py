@@ -442,7 +442,7 @@ def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
     # Without the copies, a slice would have the elements of all lists and the values of whole
     # dictionaries, which are checked each time. A few types cannot be copied.
     pa = need("pyarrow", "pyarrow")
-    with contextlib.suppress(pa.ArrowException):
+    with contextlib.suppress(pa.ArrowNotImplementedError):
         part = _with_own_dictionary(pa.concat_arrays([part]))
     valid = part.is_valid().to_pylist()
     try:
