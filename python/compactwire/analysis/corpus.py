@@ -209,7 +209,8 @@ def with_exact_times(rows: Any, in_microseconds: Any) -> Any:
     """Of two readings of the same rows, the first, unless a time of INT96 is another one in it.
 
     pyarrow reads these as nanoseconds in 64 bits. It makes times of the years 1677 to 2262 of all
-    others, such as the last day of the year 9999.
+    others, such as the last day of the year 9999. The second reading has no digits below a
+    microsecond, also in the other times of INT96 in these rows.
     """
     pa = need("pyarrow", "pyarrow")
     for column, other in zip(rows.columns, in_microseconds.columns, strict=True):
