@@ -110,10 +110,13 @@ def machines(chance: Random, count: int) -> dict[str, Any]:
 
 
 def articles(chance: Random, length: int) -> Rows:
-    """Return rows with a text of this length each, in English or in many languages."""
+    """Return rows with a text of this length each; their characters take 1, 2 or 4 bytes."""
     made = []
+    english = shapes.words()
+    latin, dashes = [*english, *["café"] * 200], [*english, *["—"] * 200]
     for number in range(20):
-        parts = chance.choices(chance.choice([shapes.words(), shapes.lines()]), k=length // 4)
+        words = chance.choice([english, latin, dashes, shapes.lines()])
+        parts = chance.choices(words, k=length // 4)
         body = chance.choice([" ", "\n"]).join(parts)[:length]
         made.append({"id": number, "body": body})
     return made
@@ -139,7 +142,7 @@ def values(chance: Random) -> Iterator[tuple[Any, int]]:
     for count in (5, 300):
         yield visits(chance, count), 6000 // count
     for length in (200, 2000, 20_000):
-        yield articles(chance, length), 60_000 // length
+        yield articles(chance, length), 600_000 // length
 
 
 def tables_and_trees(chance: Random) -> None:
