@@ -307,6 +307,17 @@ def test_a_column_without_nulls_of_its_own_is_read_in_rows_that_are_null() -> No
         assert read(pa.table({"row": row}))[1] == ('{"row":null}', None)
 
 
+def test_a_null_of_a_dictionary_a_run_or_a_union_is_a_null_row() -> None:
+    kinds = pa.array([0, 1], pa.int8())
+    columns = [
+        pa.DictionaryArray.from_arrays(kinds, pa.array([5, None])),
+        pa.RunEndEncodedArray.from_arrays([1, 2], pa.array([5, None])),
+        pa.UnionArray.from_sparse(kinds, [pa.array([5, 5]), pa.nulls(2, pa.string())]),
+    ]
+    for column in columns:
+        assert read(column)[1] == read(pa.table({"a": column}), column="a")[1] == (None, None)
+
+
 def test_a_column_that_pyarrow_cannot_copy_is_read() -> None:
     flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([None, 1], pa.int8()))
     runs = pa.RunEndEncodedArray.from_arrays([1, 2], flags)

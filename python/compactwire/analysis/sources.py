@@ -444,10 +444,9 @@ def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
     pa = need("pyarrow", "pyarrow")
     with contextlib.suppress(pa.ArrowNotImplementedError):
         part = _with_own_dictionary(pa.concat_arrays([part]))
-    valid = part.is_valid().to_pylist()
     try:
-        values = gcf.loads(gcf.dumps(part))
-        texts = [compact(one) if has else None for one, has in zip(values, valid, strict=True)]
+        # Not `is_valid`, which in older versions does not see the nulls of dictionaries and runs.
+        texts = [None if one is None else compact(one) for one in gcf.loads(gcf.dumps(part))]
     except (CompactWireError, ValueError, RecursionError) as error:
         if len(part) == 1:
             yield None, type(error).__name__
