@@ -304,6 +304,7 @@ def test_a_column_without_nulls_of_its_own_is_read_in_rows_that_are_null() -> No
         row = pa.StructArray.from_arrays([column], ["a"], mask=pa.array([False, True, False]))
         found = [('{"a":null}', None), (None, None), (None, "UnsupportedValue")]
         assert read(row) == found
+        assert read(row, column="a") == [(None, None), *found[1:]]
         assert read(pa.table({"row": row}))[1] == ('{"row":null}', None)
 
 

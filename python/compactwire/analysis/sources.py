@@ -404,7 +404,8 @@ def _of_arrow(
             errors: list[str | None] = [None] * len(part)
             if own:
                 errors = _field(part, "error").to_pylist()
-            yield from _of_array(part if name is None else _field(part, name), errors, own, reading)
+            column = part if name is None else _field(part, name)
+            yield from _of_array(column, errors, own, reading, part.is_valid())
 
 
 def _check_column(name: str, names: list[str], place: str = "") -> None:
@@ -415,9 +416,13 @@ def _check_column(name: str, names: list[str], place: str = "") -> None:
 
 
 def _field(part: pa.StructArray, name: str) -> pa.Array:
-    """Return a column of a table, null where the row is."""
+    """Return a column of a table; of texts, it is null where the row is."""
     # Its place, because a name such as ".text" would be the path to another column.
     place = part.type.get_field_index(name)
+    if not is_text(part.type[place].type):
+        # Not `struct_field`, which ignores the nulls of the rows for runs, and with which pyarrow
+        # ends the process for a union.
+        return part.field(place)
     return need("pyarrow.compute", "pyarrow").struct_field(part, [place])
 
 
@@ -426,13 +431,17 @@ def _of_array(
     errors: list[str | None],
     own: Literal["text", "json"] | None,
     reading: Reading,
+    valid: pa.BooleanArray,
 ) -> Iterator[Rows]:
+    """Read rows. Where `valid` says that a row of a table is null, `part` may have a value."""
     if not is_text(part.type):
-        yield from _bounded(_values(part), reading.kind_or("json"))
+        found = zip(_values(part), valid.to_pylist(), strict=True)
+        values = (value if is_valid else (None, None) for value, is_valid in found)
+        yield from _bounded(values, reading.kind_or("json"))
         return
     # Not a list of all of them: many rows can share one long text.
-    values = (scalar.as_py() for scalar in part)
-    read = (_decoded(one) if isinstance(one, bytes) else (one, None) for one in values)
+    texts = (scalar.as_py() for scalar in part)
+    read = (_decoded(one) if isinstance(one, bytes) else (one, None) for one in texts)
     rows = ((text, error or before) for (text, error), before in zip(read, errors, strict=True))
     yield from _bounded(rows, reading.kind_or(own or "text"))
 
