@@ -308,6 +308,19 @@ def test_a_column_without_nulls_of_its_own_is_read_in_rows_that_are_null() -> No
         assert read(pa.table({"row": row}))[1] == ('{"row":null}', None)
 
 
+def test_a_row_does_not_depend_on_the_rows_that_are_read_with_it() -> None:
+    maps = pa.array([[("a", 1), ("b", 2)], [("b", 3), ("a", 4), ("c", 5)]], pa.map_("utf8", "int8"))
+    structs = pa.array([{"a>b": 1, "c": 2}, None])
+    for column in (maps, structs):
+        for source, options in ((column, {}), (pa.table({"x": column}), {"column": "x"})):
+            whole = read(source, **options)
+            assert whole == read(source, rows=1, **options)
+            samples = [analysis.sample(source.slice(at, 1), 9, **options) for at in (1, 0)]
+            sample = analysis.sample(source, 9, **options)
+            assert analysis.merge_samples(samples, 9).equals(sample)
+    assert read(maps)[1] == ('{"b":3,"a":4,"c":5}', None)
+
+
 def test_a_null_of_a_dictionary_a_run_or_a_union_is_a_null_row() -> None:
     kinds = pa.array([0, 1], pa.int8())
     columns = [

@@ -455,7 +455,7 @@ def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
         part = _with_own_dictionary(pa.concat_arrays([part]))
     try:
         # Not `is_valid`, which in older versions does not see the nulls of dictionaries and runs.
-        texts = [None if one is None else compact(one) for one in gcf.loads(gcf.dumps(part))]
+        texts = [None if one is None else compact(one) for one in _loaded(part)]
     except (CompactWireError, ValueError, RecursionError) as error:
         if len(part) == 1:
             yield None, type(error).__name__
@@ -465,6 +465,18 @@ def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
         return
     for place in range(len(part)):
         yield from _values(part.slice(place, 1))
+
+
+def _loaded(part: pa.Array) -> list[Any]:
+    """Return the values of rows as those of JSON, each as if it were the only row."""
+    pa = need("pyarrow", "pyarrow")
+    if pa.types.is_struct(part.type) and not part.null_count:
+        loaded: list[Any] = gcf.loads(gcf.dumps(part))
+        return loaded
+    # As rows of one table, maps would have their keys in the order of all rows, and structs in
+    # another order where there is a null. So each row is alone in a list.
+    rows = pa.FixedSizeListArray.from_arrays(part, 1)
+    return [value for (value,) in gcf.loads(gcf.dumps(rows))]
 
 
 def _with_own_dictionary(part: pa.Array) -> pa.Array:
