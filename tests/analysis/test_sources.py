@@ -340,6 +340,11 @@ def test_a_column_that_pyarrow_cannot_copy_is_read() -> None:
     assert read(runs) == [(None, None), (None, "UnsupportedValue")]
 
 
+def test_lists_of_an_empty_slice_are_read() -> None:
+    lists = pa.ListArray.from_arrays(pa.array([0, 0], pa.int32()), pa.array([1, 2]).slice(2))
+    assert read(pa.table({"a": lists})) == [('{"a":[]}', None)]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens both ends of a pipe at once")
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
 def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:

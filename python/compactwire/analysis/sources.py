@@ -449,9 +449,10 @@ def _of_array(
 def _values(part: pa.Array) -> Iterator[tuple[str | None, str | None]]:
     """Read rows as JSON, and the errors of those that JSON cannot represent."""
     # Without the copies, a slice would have the elements of all lists and the values of whole
-    # dictionaries, which are checked each time. A few types cannot be copied.
+    # dictionaries, which are checked each time. A few types cannot be copied, nor can lists of
+    # which the elements are an empty slice of another array.
     pa = need("pyarrow", "pyarrow")
-    with contextlib.suppress(pa.ArrowNotImplementedError):
+    with contextlib.suppress(pa.ArrowNotImplementedError, pa.ArrowIndexError):
         part = _with_own_dictionary(pa.concat_arrays([part]))
     try:
         # Not `is_valid`, which in older versions does not see the nulls of dictionaries and runs.
