@@ -277,8 +277,34 @@ fn imported(
     }
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
+    let data = without_free_offsets(data);
     validate(&data, before)?;
     Ok(data)
+}
+
+/// An array with empty parts instead of texts without rows. Their only offset may be any, as in a slice of
+/// `arrow-array` itself, but it reads no values for it, so that the offset would be beyond them.
+fn without_free_offsets(data: ArrayData) -> ArrayData {
+    if !has_free_offset(&data) {
+        return data;
+    }
+    if is_text_without_rows(&data) {
+        return ArrayData::new_empty(data.data_type());
+    }
+    let children = data.child_data().iter().cloned().map(without_free_offsets).collect();
+    // SAFETY: a child is as before, or has as many rows as before: none. All of it is validated afterwards.
+    unsafe { data.into_builder().child_data(children).build_unchecked() }
+}
+
+fn has_free_offset(data: &ArrayData) -> bool {
+    is_text_without_rows(data) || data.child_data().iter().any(has_free_offset)
+}
+
+fn is_text_without_rows(data: &ArrayData) -> bool {
+    use DataType::{Binary, LargeBinary, LargeUtf8, Utf8};
+    data.is_empty()
+        && data.offset() == 0
+        && matches!(data.data_type(), Utf8 | LargeUtf8 | Binary | LargeBinary)
 }
 
 /// Validates the content of an array and its children, without those that it shares with the chunk before it.

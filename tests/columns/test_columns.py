@@ -320,6 +320,13 @@ def test_offsets_that_are_not_aligned_are_read() -> None:
         assert rows[:7] == [row if row is None else cw.encode(row) for row in ROWS]
 
 
+@pytest.mark.parametrize("format", [b"u", b"z"])
+def test_the_only_offset_of_no_rows_is_not_read(format: bytes) -> None:
+    # As in a slice of no rows of the crate `arrow-array`.
+    assert texts(arrow.encode(Column([], format=format, offsets=[4]))) == []
+    assert gcf.loads(gcf.dumps(Column([], format=format, offsets=[4]))) == []
+
+
 @pytest.mark.parametrize(
     ("returned", "found"),
     [((1,), "a tuple of 1"), ((1, 2, 3), "a tuple of 3"), ([1, 2], "list"), (None, "NoneType")],
