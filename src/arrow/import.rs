@@ -237,7 +237,8 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
     }
 }
 
-/// The type with fields that may be null, which some producers forget to say.
+/// The type with fields that may be null, which some producers forget to say; and with keys of maps that may not,
+/// as Arrow demands.
 fn nullable(data_type: &DataType) -> DataType {
     let of = |field: &FieldRef| {
         let data_type = nullable(field.data_type());
@@ -250,6 +251,17 @@ fn nullable(data_type: &DataType) -> DataType {
         DataType::ListView(field) => DataType::ListView(of(field)),
         DataType::LargeListView(field) => DataType::LargeListView(of(field)),
         DataType::FixedSizeList(field, size) => DataType::FixedSizeList(of(field), *size),
+        DataType::Map(entries, sorted) => match entries.data_type() {
+            DataType::Struct(fields) if fields.len() == 2 => {
+                let key = of(&fields[0]).as_ref().clone().with_nullable(false);
+                let fields = DataType::Struct(Fields::from(vec![Arc::new(key), of(&fields[1])]));
+                DataType::Map(Arc::new(entries.as_ref().clone().with_data_type(fields)), *sorted)
+            }
+            _ => data_type.clone(),
+        },
+        DataType::Dictionary(indices, values) => {
+            DataType::Dictionary(indices.clone(), Box::new(nullable(values)))
+        }
         other => other.clone(),
     }
 }

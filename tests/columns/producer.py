@@ -65,9 +65,9 @@ class Stream(ctypes.Structure):
 _new = ctypes.pythonapi.PyCapsule_New
 _new.restype = ctypes.py_object
 _new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype = ctypes.c_void_p
-_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+pointer = ctypes.pythonapi.PyCapsule_GetPointer
+pointer.restype = ctypes.c_void_p
+pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 @Release
@@ -192,7 +192,7 @@ def texts(column: Any) -> list[str | None]:
 def binaries(column: Any) -> list[bytes | None]:
     """The rows of a column of texts or bytes, read from its stream."""
     capsule = column.__arrow_c_stream__()
-    address = _pointer(capsule, b"arrow_array_stream")
+    address = pointer(capsule, b"arrow_array_stream")
     stream = Stream.from_address(address)
     rows: list[bytes | None] = []
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import compactwire as cw
 from compactwire import gcf
 from tests.columns import needed
+from tests.columns.producer import NULLABLE, Schema, pointer
 
 pa = needed("pyarrow")
 
@@ -195,6 +197,38 @@ def test_nulls_in_a_column_that_should_have_none_are_nulls() -> None:
     schema = pa.schema([pa.field("a", pa.int64(), nullable=False)])
     table = pa.table([pa.array([1, None])], schema=schema)
     assert gcf.dumps(table) == expected(table)
+
+
+def test_nulls_in_values_that_should_have_none_are_nulls() -> None:
+    def required(name: str) -> Any:
+        return pa.field(name, pa.int64(), nullable=False)
+
+    rows = pa.StructArray.from_arrays([pa.array([1, None])], fields=[required("a")])
+    texts, offsets = pa.array(["x", "y"]), pa.array([0, 1, 2], pa.int32())
+    for values, item in ((rows, pa.field("value", rows.type)), (rows.field(0), required("value"))):
+        maps = pa.MapArray.from_arrays(offsets, texts, values, pa.map_(pa.utf8(), item))
+        first, second = values.to_pylist()
+        assert gcf.loads(gcf.dumps(maps)) == [{"x": first}, {"y": second}]
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1]), rows)
+    assert gcf.loads(gcf.dumps(dictionary)) == [{"a": 1}, {"a": None}]
+
+
+def test_a_producer_may_say_that_keys_of_maps_can_be_null() -> None:
+    class Producer:
+        """As DuckDB 1.1."""
+
+        def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+            schema, array = pa.array(
+                [[("k", 1)], None], pa.map_("utf8", "int8")
+            ).__arrow_c_array__()
+            entries = first_child(Schema.from_address(pointer(schema, b"arrow_schema")))
+            first_child(entries).flags |= NULLABLE
+            return schema, array
+
+    def first_child(schema: Schema) -> Schema:
+        return Schema.from_address(ctypes.c_void_p.from_address(schema.children).value or 0)
+
+    assert gcf.loads(gcf.dumps(Producer())) == [{"k": 1}, None]
 
 
 def test_maps_with_dictionary_encoded_keys_and_maps_of_nothing() -> None:
