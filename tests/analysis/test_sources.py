@@ -408,6 +408,30 @@ def test_a_producer_that_fails_is_an_error_with_its_reason() -> None:
         read(failing)
 
 
+def test_a_stream_that_has_no_schema_once_it_is_read_is_read() -> None:
+    class Stream:
+        """As a reader of arro3, or a stream of nanoarrow."""
+
+        def __init__(self, table: Any) -> None:
+            self.tables = [table]
+
+        @property
+        def schema(self) -> Any:
+            if not self.tables:
+                raise OSError("the stream is closed")
+            return self.tables[0].schema
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return self.tables.pop().__arrow_c_stream__()
+
+    texts = pa.table({"a": ["x", "y"]})
+    assert read(Stream(texts), column="a") == [("x", None), ("y", None)]
+    (batch,) = analysis.batches(texts, column="a")
+    assert read(Stream(pa.table(batch))) == [("x", None), ("y", None)]
+    frame = analysis.compare(Stream(texts), formats=["json"], seconds=0, tokenizer=len)
+    assert list(frame["round_trip"]) == [True]
+
+
 def test_the_kind_of_rows_survives_batches() -> None:
     column = pa.array([json.dumps({"id": n}) for n in range(3)])
     kinds: list[tuple[Literal["text", "json"], str]] = [("json", "gcf"), ("text", "dsl")]

@@ -161,9 +161,10 @@ def rows_of(source: Any, reading: Reading) -> Iterator[Rows]:
                 yield found
         return
     _check_in_memory(source)
+    own = _kind_of_batch(source)
     columns = to_arrow(source)
     if columns is not None:
-        yield from _of_arrow(columns, _kind_of_batch(source), reading)
+        yield from _of_arrow(columns, own, reading)
     elif isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         for item in source:
             yield from rows_of(item, reading)
@@ -184,9 +185,12 @@ def to_batch(rows: Rows) -> pa.RecordBatch:
 
 
 def _kind_of_batch(source: Any) -> Literal["text", "json"] | None:
-    """Return the kind of the rows if this is a batch or table of `batches`."""
-    # A frame of pandas and a relation of DuckDB have a column of this name as the attribute.
-    metadata: Any = getattr(getattr(source, "schema", None), "metadata", None)
+    """Return the kind of the rows if this is a batch or table of `batches`, before it is read."""
+    # A frame of pandas and a relation of DuckDB have a column of this name as the attribute. Once
+    # they are read, readers of arro3 and streams of nanoarrow raise an error for their schema.
+    metadata: Any = None
+    with contextlib.suppress(Exception):
+        metadata = getattr(getattr(source, "schema", None), "metadata", None)
     kinds: dict[Any, Literal["text", "json"]] = {b"text": "text", b"json": "json"}
     return kinds.get(metadata.get(_KIND)) if isinstance(metadata, dict) else None
 
@@ -287,8 +291,8 @@ def _in_memory(sources: Sequence[Any]) -> list[Any]:
 
 def _items(source: Any, name: str) -> tuple[Literal["text", "json"], list[Any]]:
     _check_in_memory(source)
-    columns: Any = to_arrow(source)
     own = _kind_of_batch(source)
+    columns: Any = to_arrow(source)
     if own is None and not is_text(columns.type):
         return "json", gcf.loads(gcf.dumps(columns))
     read: Callable[[str], Any] = parse if own == "json" else str
