@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
+import struct
 import sys
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -242,6 +244,49 @@ def test_times_of_int96_are_kept(
     assert [json.loads(text or "") for text, _ in read(path)] == rows
     assert [json.loads(text or "") for text, _ in read(path, rows=1)] == rows
     assert analysis.read_corpus(tmp_path)["a.parquet"] == rows
+
+
+def write_before_1970(path: Path, table: Any) -> None:
+    """Write a table with times of INT96 of which 1969-12-31T12:00:00 is as pyarrow 18 writes it."""
+    options = {"use_dictionary": False, "compression": "none"}
+    parquet.write_table(table, path, use_deprecated_int96_timestamps=True, **options)
+    half = 43_200 * 10**9
+    ours, theirs = struct.pack("<QI", half, 2440587), struct.pack("<qI", -half, 2440588)
+    data = path.read_bytes()
+    assert ours in data or theirs in data
+    path.write_bytes(data.replace(ours, theirs))
+
+
+def test_times_of_int96_relative_to_the_next_day_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    early, late = datetime(1969, 12, 31, 12), datetime(9999, 12, 31)
+    texts = {early: early.isoformat(), late: late.isoformat(), None: None}
+    for times in ([early, None], [early, late, None, late, early], [datetime(2300, 1, 1), early]):
+        column = pa.array(times, pa.timestamp("us"))
+        write_before_1970(path, pa.table({"t": column, "late": [late] * len(times)}))
+        rows = [
+            {"t": texts.get(time, "2300-01-01T00:00:00"), "late": texts[late]} for time in times
+        ]
+        assert [json.loads(text or "") for text, _ in read(path)] == rows
+        assert [json.loads(text or "") for text, _ in read(path, rows=1)] == rows
+        assert analysis.read_corpus(tmp_path)["a.parquet"] == rows
+
+
+def test_nested_times_of_int96_relative_to_the_next_day_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    early = datetime(1969, 12, 31, 12)
+    kinds = [pa.list_(pa.timestamp("us")), pa.map_(pa.utf8(), pa.timestamp("us"))]
+    for kind in [*kinds, pa.struct({"x": kinds[0], "y": pa.timestamp("us")})]:
+        values = {"list": [[early]], "map": [[("k", early)]], "struct": [{"x": [early, None]}]}
+        column = pa.array([*values[str(kind).partition("<")[0]], None], kind)
+        write_before_1970(path, pa.table({"t": column}))
+        assert "1969-12-31T12:00:00" in (read(path)[0][0] or "")
+    both = pa.array([[early, datetime(9999, 12, 31)]], kinds[0])
+    write_before_1970(path, pa.table({"t": both}))
+    with pytest.raises(
+        CompactWireError, match=r"the column 't' has nested times of INT96, of which"
+    ):
+        read(path)
 
 
 @pytest.mark.parametrize("unwritable", [False, True])
