@@ -77,28 +77,32 @@ fn invalid(message: impl Into<String>) -> Error {
 struct Copies {
     release: unsafe extern "C" fn(*mut RawArray),
     private_data: *mut c_void,
-    _offsets: Vec<Vec<u64>>,
-    _buffers: Vec<Vec<*const c_void>>,
+    /// Where the array was when it was checked. It has moved since then, and the arrays in it have not.
+    top: *const RawArray,
+    checked: Checked,
 }
 
 /// Releases an array with [`Copies`].
 unsafe extern "C" fn release_copies(array: *mut RawArray) {
-    // SAFETY: the array was changed by `keep`, and is released once.
+    // SAFETY: the array was changed by `keep`, and is released once; the arrays in it live as long.
     unsafe {
         let copies = Box::from_raw((*array).private_data.cast::<Copies>());
         (*array).private_data = copies.private_data;
         (*array).release = Some(copies.release);
+        for replaced in &copies.checked.buffers {
+            let is_top = std::ptr::eq(replaced.array, copies.top);
+            (*if is_top { array } else { replaced.array }).buffers = replaced.original;
+        }
         (copies.release)(array);
     }
 }
 
 /// Makes an array the owner of copies.
-fn keep(array: &mut RawArray, Checked { offsets, buffers }: Checked) {
+fn keep(array: &mut RawArray, checked: Checked) {
     if let Some(release) = array.release {
         let private_data = array.private_data;
-        let copies = Copies { release, private_data, _offsets: offsets, _buffers: buffers };
-        let copies = Box::new(copies);
-        array.private_data = Box::into_raw(copies).cast();
+        let copies = Copies { release, private_data, top: array, checked };
+        array.private_data = Box::into_raw(Box::new(copies)).cast();
         array.release = Some(release_copies);
     }
 }
@@ -487,7 +491,14 @@ fn children(data_type: &DataType) -> Vec<&DataType> {
 #[derive(Default)]
 struct Checked {
     offsets: Vec<Vec<u64>>,
-    buffers: Vec<Vec<*const c_void>>,
+    buffers: Vec<Replaced>,
+}
+
+/// The buffers of an array, one of which is a copy. Its producer may free its own when it releases the array.
+struct Replaced {
+    array: *mut RawArray,
+    original: *const *const c_void,
+    _buffers: Vec<*const c_void>,
 }
 
 impl Checked {
@@ -550,9 +561,9 @@ impl Checked {
             std::slice::from_raw_parts(array.buffers, count).to_vec()
         };
         buffers[1] = copy.as_ptr().cast();
-        array.buffers = buffers.as_ptr();
+        let original = std::mem::replace(&mut array.buffers, buffers.as_ptr());
         self.offsets.push(copy);
-        self.buffers.push(buffers);
+        self.buffers.push(Replaced { array, original, _buffers: buffers });
         Ok(())
     }
 }
@@ -675,6 +686,65 @@ mod tests {
         let valid = interrupt::run(count, || validate(&array.to_data(), before.as_ref()));
         assert!(valid.unwrap().is_ok());
         POLLS.get()
+    }
+
+    thread_local! {
+        static RELEASED: Cell<Option<bool>> = const { Cell::new(None) };
+    }
+
+    /// Tells whether the buffers are those that the array was made with.
+    unsafe extern "C" fn release_text(array: *mut RawArray) {
+        // SAFETY: the array is one of `text`.
+        let array = unsafe { &mut *array };
+        RELEASED.set(Some(array.buffers == array.private_data.cast()));
+        array.release = None;
+    }
+
+    unsafe extern "C" fn release_child(array: *mut RawArray) {
+        // SAFETY: the array has one child, of `text`.
+        unsafe {
+            release_text(*(*array).children);
+            (*array).release = None;
+        }
+    }
+
+    #[test]
+    fn a_producer_gets_its_buffers_back() {
+        let mut memory = [0; 9];
+        let odd = 1 - memory.as_ptr().addr() % 2;
+        memory[odd + 4..odd + 8].copy_from_slice(&2_i32.to_ne_bytes());
+        let values = "é";
+        let buffers =
+            [std::ptr::null(), memory[odd..].as_ptr().cast(), values.as_ptr().cast::<c_void>()];
+        let text = || RawArray {
+            length: 1,
+            null_count: 0,
+            offset: 0,
+            n_buffers: 3,
+            n_children: 0,
+            buffers: buffers.as_ptr(),
+            children: std::ptr::null(),
+            dictionary: std::ptr::null_mut(),
+            release: Some(release_text),
+            private_data: buffers.as_ptr().cast_mut().cast(),
+        };
+        let mut child = text();
+        let (no_buffer, children) = ([std::ptr::null()], [&raw mut child]);
+        let row = RawArray {
+            n_buffers: 1,
+            n_children: 1,
+            buffers: no_buffer.as_ptr(),
+            children: children.as_ptr(),
+            release: Some(release_child),
+            ..text()
+        };
+        let of_text = DataType::Struct(Fields::from(vec![Field::new("a", DataType::Utf8, true)]));
+        for (raw, data_type) in [(text(), DataType::Utf8), (row, of_text)] {
+            // SAFETY: the layout is that of the interface.
+            let raw = unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) };
+            assert!(format!("{:?}", array(raw, &data_type).unwrap()).contains("é"));
+            assert_eq!(RELEASED.take(), Some(true));
+        }
     }
 
     #[test]
