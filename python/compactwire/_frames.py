@@ -425,7 +425,7 @@ def _plain(value: Any) -> Any:
     written = common(value)
     if written is NotImplemented:
         return value
-    if is_of_pandas(written):
+    if hasattr(written, "__arrow_c_stream__"):
         values = values_of(written)
         return value if values is None else values
     return _plain(written)

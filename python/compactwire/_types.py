@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import partial
+from importlib import import_module
 from operator import attrgetter, methodcaller
 from typing import Any, TypeAlias
 
@@ -252,8 +253,21 @@ def _pandas_array(pandas: Any, obj: Any) -> Any:
     Objects of Python cannot have all values of those types, such as nanoseconds.
     """
     if _is_for_columns(pandas, obj.dtype):
-        return pandas.Series(obj, dtype=obj.dtype)
+        return _column_of(pandas, obj)
     return _pandas_values(pandas, obj)
+
+
+def _column_of(pandas: Any, obj: Any) -> Any:
+    """An index or array as a column of Arrow, or as a Series if it cannot be one."""
+    series = pandas.Series(obj, dtype=obj.dtype)
+    if hasattr(series, "__arrow_c_stream__"):
+        return series
+    # Before version 3, only frames of pandas are columns of Arrow.
+    table = import_module("pyarrow").Table
+    try:
+        return table.from_pandas(series.to_frame("values"), preserve_index=False)["values"]
+    except (TypeError, ValueError, NotImplementedError):  # Those of pyarrow are derived from these.
+        return series
 
 
 def _is_for_columns(pandas: Any, dtype: Any) -> bool:
@@ -263,7 +277,7 @@ def _is_for_columns(pandas: Any, dtype: Any) -> bool:
 
 
 def values_of(column: Any) -> list[Any] | None:
-    """The values that a Series of pandas has as a column; None if one cannot be written."""
+    """The values of a column of Arrow or a Series; None if one cannot be written."""
     # Imported here because few values need it.
     from ._core.gcf import dumps, loads
     from .errors import UnsupportedValue
@@ -308,7 +322,7 @@ def _rows_of_index(pandas: Any, index: Any) -> list[Any]:
 def _values_of_level(pandas: Any, level: Any) -> list[Any]:
     values = None
     if _is_for_columns(pandas, level.dtype):
-        values = values_of(pandas.Series(level, dtype=level.dtype))
+        values = values_of(_column_of(pandas, level))
     # The error about an object has the path of the object, and `default=` may convert it.
     return _pandas_values(pandas, level) if values is None else values
 
@@ -317,10 +331,15 @@ def _pandas_values(pandas: Any, obj: Any) -> list[Any]:
     """The values of an index or array; of a type with a named zone in UTC, as a column has them."""
     column = pandas.Series(obj, dtype=obj.dtype)  # Otherwise the type of objects is inferred.
     dtype = getattr(getattr(column.dtype, "categories", None), "dtype", column.dtype)
-    zone = getattr(dtype, "tz", None)
-    if zone is not None and not _is_fixed(zone):
-        # Not later: pandas 2 ends the process if it makes an object of a time in a year below 1.
-        column = column.astype(dtype).dt.tz_convert("UTC")
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    zone = getattr(dtype if arrow is None else arrow, "tz", None)
+    if zone is not None and (arrow is not None or not _is_fixed(zone)):
+        # Not later: pandas 2 ends the process if it makes an object of a time in a year below 1, as
+        # `astype` does of categories that are times of Arrow.
+        if dtype is not column.dtype:
+            categories = column.cat.categories.array
+            column = pandas.Series(categories.take(column.cat.codes.to_numpy(), allow_fill=True))
+        column = column.dt.tz_convert("UTC")
     values = column.astype(object)
     values = values.where(values.notna(), None)
     return list(values.tolist())

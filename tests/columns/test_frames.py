@@ -551,6 +551,50 @@ def test_categories_and_levels_of_a_column_s_types_are_written_as_the_series(val
         assert found == {"x": [[expected[0], "a"], [expected[1], "b"]]}
 
 
+@pytest.mark.parametrize("values", [NANOSECONDS, pandas.interval_range(0, 2).array])
+def test_a_series_without_columns_of_arrow_as_in_pandas_2_loses_no_value(
+    monkeypatch: pytest.MonkeyPatch, values: Any
+) -> None:
+    expected = gcf.loads(gcf.dumps(pandas.DataFrame({"x": values})))
+    written = [row["x"] for row in expected]
+    monkeypatch.delattr(pandas.Series, "__arrow_c_stream__", raising=False)
+    for same in (values, pandas.Index(values), pandas.Categorical(values)):
+        assert gcf.loads(gcf.dumps({"x": same}, types="common")) == {"x": written}
+        cells = pandas.DataFrame({"x": pandas.Series([same], dtype=object)})
+        assert gcf.loads(gcf.dumps(cells)) == [{"x": written}]
+    index = pandas.MultiIndex.from_arrays([pandas.CategoricalIndex(values), ["a", "b"]])
+    found = gcf.loads(gcf.dumps({"x": index}, types="common"))
+    assert found == {"x": [[written[0], "a"], [written[1], "b"]]}
+
+
+def test_an_array_without_a_type_of_arrow_is_an_error_as_in_pandas_2(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    zone = datetime.timezone(datetime.timedelta(seconds=30))  # Arrow has offsets of whole minutes.
+    days = pandas.date_range("2026-11-22", periods=2, tz=zone)
+    values = pandas.arrays.IntervalArray.from_breaks(days)
+    monkeypatch.delattr(pandas.Series, "__arrow_c_stream__", raising=False)
+    for same in (values, pandas.MultiIndex.from_arrays([values])):
+        with pytest.raises(cw.UnsupportedValue, match="is not a JSON type"):
+            gcf.dumps({"x": same}, types="common")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "+05:30"])
+@pytest.mark.parametrize("year", [-1199, 1, 33658])
+def test_a_level_of_times_of_arrow_beyond_the_years_of_python_keeps_them(
+    year: int, zone: str
+) -> None:
+    # pandas 2 ends the process if it makes objects of them, or makes other years of them.
+    moment = numpy.datetime64(f"{year:05}-01-02", "s")
+    times = pyarrow.array([int(moment.astype(int)), None], pyarrow.timestamp("s", zone))
+    level = pandas.arrays.ArrowExtensionArray(times)
+    for values in (level, pandas.CategoricalIndex(level)):
+        index = pandas.MultiIndex.from_arrays([values, [7, 8]])
+        first, second = gcf.loads(gcf.dumps([index], types="common"))[0]
+        assert second == [None, 8]
+        assert first[0].startswith(f"{year:04}-01-02T")
+
+
 def test_a_level_with_bytes_is_an_error_at_its_place_or_converted() -> None:
     values = pandas.array([b"a"], dtype=pandas.ArrowDtype(pyarrow.binary()))
     index = pandas.MultiIndex.from_arrays([values])
