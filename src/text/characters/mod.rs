@@ -34,7 +34,9 @@ pub fn measure(text: &str) -> Measure {
         largest = part.iter().fold(largest, |largest, &byte| largest.max(byte));
     };
     // Compiled with a profile of short texts, a loop of unknown length uses no vectors.
-    parts.iter().for_each(|part| add(part));
+    for part in parts {
+        add(part);
+    }
     add(rest);
     let bound = match largest {
         ..0x80 => '\u{7F}',
