@@ -263,10 +263,11 @@ def _column_of(pandas: Any, obj: Any) -> Any:
     if hasattr(series, "__arrow_c_stream__"):
         return series
     # Before version 3, only frames of pandas are columns of Arrow.
-    table = import_module("pyarrow").Table
     try:
+        table = import_module("pyarrow").Table
         return table.from_pandas(series.to_frame("values"), preserve_index=False)["values"]
-    except (TypeError, ValueError, NotImplementedError):  # Those of pyarrow are derived from these.
+    # Errors of pyarrow are derived from these; intervals do not need it.
+    except (ImportError, TypeError, ValueError, NotImplementedError):
         return series
 
 

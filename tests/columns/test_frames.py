@@ -8,6 +8,7 @@ import datetime
 import decimal
 import enum
 import json
+import sys
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -577,6 +578,15 @@ def test_an_array_without_a_type_of_arrow_is_an_error_as_in_pandas_2(
     for same in (values, pandas.MultiIndex.from_arrays([values])):
         with pytest.raises(cw.UnsupportedValue, match="is not a JSON type"):
             gcf.dumps({"x": same}, types="common")
+
+
+def test_intervals_with_pandas_2_and_without_pyarrow_are_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(pandas.Series, "__arrow_c_stream__", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(cw.UnsupportedValue, match="is not a JSON type"):
+        gcf.dumps({"x": pandas.interval_range(0, 2).array}, types="common")
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "+05:30"])
