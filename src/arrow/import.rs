@@ -287,10 +287,12 @@ fn imported(
     // SAFETY: the layout is that of the interface, and the array is ours.
     let raw = unsafe { &mut *(&raw mut array).cast::<RawArray>() };
     let mut checked = Checked::default();
-    checked.check(raw, data_type)?;
+    let agrees = checked.check(raw, data_type);
+    // Also an array that is refused, and released at once, gets its own buffers back.
     if !checked.offsets.is_empty() {
         keep(raw, checked);
     }
+    agrees?;
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
     let data = without_free_offsets(data);
@@ -745,6 +747,30 @@ mod tests {
             assert!(format!("{:?}", array(raw, &data_type).unwrap()).contains("é"));
             assert_eq!(RELEASED.take(), Some(true));
         }
+    }
+
+    #[test]
+    fn a_producer_gets_its_buffers_back_if_its_array_is_refused() {
+        let mut memory = [0xFF; 9];
+        let odd = 1 - memory.as_ptr().addr() % 2;
+        memory[odd..odd + 4].copy_from_slice(&0_i32.to_ne_bytes());
+        let buffers = [std::ptr::null(), memory[odd..].as_ptr().cast::<c_void>(), std::ptr::null()];
+        let raw = RawArray {
+            length: 1,
+            null_count: 0,
+            offset: 0,
+            n_buffers: 3,
+            n_children: 0,
+            buffers: buffers.as_ptr(),
+            children: std::ptr::null(),
+            dictionary: std::ptr::null_mut(),
+            release: Some(release_text),
+            private_data: buffers.as_ptr().cast_mut().cast(),
+        };
+        // SAFETY: the layout is that of the interface.
+        let raw = unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) };
+        assert!(array(raw, &DataType::Utf8).unwrap_err().to_string().contains("out of order"));
+        assert_eq!(RELEASED.take(), Some(true));
     }
 
     #[test]
