@@ -241,8 +241,8 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
     }
 }
 
-/// The type with fields that may be null, which some producers forget to say; and with keys of maps that may not,
-/// as Arrow demands.
+/// The type with fields that may be null, which some producers forget to say; and with entries and keys of maps
+/// that may not, as Arrow demands.
 fn nullable(data_type: &DataType) -> DataType {
     let of = |field: &FieldRef| {
         let data_type = nullable(field.data_type());
@@ -259,7 +259,8 @@ fn nullable(data_type: &DataType) -> DataType {
             DataType::Struct(fields) if fields.len() == 2 => {
                 let key = of(&fields[0]).as_ref().clone().with_nullable(false);
                 let fields = DataType::Struct(Fields::from(vec![Arc::new(key), of(&fields[1])]));
-                DataType::Map(Arc::new(entries.as_ref().clone().with_data_type(fields)), *sorted)
+                let entries = entries.as_ref().clone().with_data_type(fields).with_nullable(false);
+                DataType::Map(Arc::new(entries), *sorted)
             }
             _ => data_type.clone(),
         },

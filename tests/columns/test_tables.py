@@ -213,16 +213,17 @@ def test_nulls_in_values_that_should_have_none_are_nulls() -> None:
     assert gcf.loads(gcf.dumps(dictionary)) == [{"a": 1}, {"a": None}]
 
 
-def test_a_producer_may_say_that_keys_of_maps_can_be_null() -> None:
+@pytest.mark.parametrize("part", ["entries", "keys"])
+def test_a_producer_may_say_that_parts_of_maps_can_be_null(part: str) -> None:
     class Producer:
-        """As DuckDB 1.1."""
+        """As DuckDB 1.1 says it of keys."""
 
         def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
             schema, array = pa.array(
                 [[("k", 1)], None], pa.map_("utf8", "int8")
             ).__arrow_c_array__()
             entries = first_child(Schema.from_address(pointer(schema, b"arrow_schema")))
-            first_child(entries).flags |= NULLABLE
+            (entries if part == "entries" else first_child(entries)).flags |= NULLABLE
             return schema, array
 
     def first_child(schema: Schema) -> Schema:
