@@ -73,7 +73,8 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::Producer(message.into())
 }
 
-/// A producer's array whose offsets were copied to aligned memory, which lives as long as the array.
+/// A producer's array that was changed, such as by copies of its offsets in aligned memory, which live as long as
+/// the array.
 struct Copies {
     release: unsafe extern "C" fn(*mut RawArray),
     private_data: *mut c_void,
@@ -89,9 +90,11 @@ unsafe extern "C" fn release_copies(array: *mut RawArray) {
         let copies = Box::from_raw((*array).private_data.cast::<Copies>());
         (*array).private_data = copies.private_data;
         (*array).release = Some(copies.release);
-        for replaced in &copies.checked.buffers {
+        for replaced in &copies.checked.replaced {
             let is_top = std::ptr::eq(replaced.array, copies.top);
-            (*if is_top { array } else { replaced.array }).buffers = replaced.original;
+            let restored = if is_top { array } else { replaced.array };
+            (*restored).buffers = replaced.buffers;
+            (*restored).n_buffers = replaced.n_buffers;
         }
         (copies.release)(array);
     }
@@ -290,7 +293,7 @@ fn imported(
     let mut checked = Checked::default();
     let agrees = checked.check(raw, data_type);
     // Also an array that is refused, and released at once, gets its own buffers back.
-    if !checked.offsets.is_empty() {
+    if !checked.replaced.is_empty() {
         keep(raw, checked);
     }
     agrees?;
@@ -490,18 +493,20 @@ fn children(data_type: &DataType) -> Vec<&DataType> {
     }
 }
 
-/// The copies that a check has made.
+/// What a check has changed in arrays, and the copies that it has made.
 #[derive(Default)]
 struct Checked {
     offsets: Vec<Vec<u64>>,
-    buffers: Vec<Replaced>,
+    replaced: Vec<Replaced>,
 }
 
-/// The buffers of an array, one of which is a copy. Its producer may free its own when it releases the array.
+/// The buffers that an array had. Its producer may free them when it releases the array.
 struct Replaced {
     array: *mut RawArray,
-    original: *const *const c_void,
-    _buffers: Vec<*const c_void>,
+    buffers: *const *const c_void,
+    n_buffers: i64,
+    /// The buffers that it has instead, one of which is a copy.
+    _copies: Vec<*const c_void>,
 }
 
 impl Checked {
@@ -512,6 +517,12 @@ impl Checked {
             invalid(format!("an array of the type {data_type} {what}"))
         };
         let (buffers, children) = (Buffers::of(data_type), children(data_type));
+        if matches!(data_type, DataType::Null) && array.n_buffers != 0 {
+            // Some producers pass a buffer that the type does not have.
+            let n_buffers = std::mem::take(&mut array.n_buffers);
+            let buffers = array.buffers;
+            self.replaced.push(Replaced { array, buffers, n_buffers, _copies: Vec::new() });
+        }
         let rows = check_sizes(array, data_type, &buffers).map_err(wrong)?;
         match buffers {
             Buffers::Exactly(_) => {}
@@ -566,14 +577,15 @@ impl Checked {
         buffers[1] = copy.as_ptr().cast();
         let original = std::mem::replace(&mut array.buffers, buffers.as_ptr());
         self.offsets.push(copy);
-        self.buffers.push(Replaced { array, original, _buffers: buffers });
+        let n_buffers = array.n_buffers;
+        self.replaced.push(Replaced { array, buffers: original, n_buffers, _copies: buffers });
         Ok(())
     }
 }
 
 /// Checks the numbers of rows, nulls and buffers. Returns that of the rows, with those before the offset.
 fn check_sizes(
-    array: &mut RawArray,
+    array: &RawArray,
     data_type: &DataType,
     buffers: &Buffers,
 ) -> Result<i64, &'static str> {
@@ -583,10 +595,6 @@ fn check_sizes(
     };
     if !(-1..=array.length).contains(&array.null_count) {
         return Err("has more nulls than rows");
-    }
-    if matches!(data_type, DataType::Null) {
-        // Some producers pass a buffer that the type does not have.
-        array.n_buffers = 0;
     }
     if let DataType::FixedSizeBinary(size) = data_type
         && rows.checked_mul((*size).into()).is_none_or(|size| size > MAX_ROWS)
@@ -695,11 +703,15 @@ mod tests {
         static RELEASED: Cell<Option<bool>> = const { Cell::new(None) };
     }
 
+    /// The length of an array of nulls, with a buffer that its type does not have.
+    const NULLS: i64 = 2;
+
     /// Tells whether the buffers are those that the array was made with.
     unsafe extern "C" fn release_text(array: *mut RawArray) {
         // SAFETY: the array is one of `text`.
         let array = unsafe { &mut *array };
-        RELEASED.set(Some(array.buffers == array.private_data.cast()));
+        let count = if array.length == NULLS { 1 } else { 3 };
+        RELEASED.set(Some(array.buffers == array.private_data.cast() && array.n_buffers == count));
         array.release = None;
     }
 
@@ -768,9 +780,13 @@ mod tests {
             release: Some(release_text),
             private_data: buffers.as_ptr().cast_mut().cast(),
         };
+        let nulls = RawArray { length: NULLS, n_buffers: 1, ..raw };
         // SAFETY: the layout is that of the interface.
-        let raw = unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) };
+        let [raw, nulls] =
+            [raw, nulls].map(|raw| unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) });
         assert!(array(raw, &DataType::Utf8).unwrap_err().to_string().contains("out of order"));
+        assert_eq!(RELEASED.take(), Some(true));
+        assert_eq!(array(nulls, &DataType::Null).unwrap().len(), 2);
         assert_eq!(RELEASED.take(), Some(true));
     }
 
