@@ -550,11 +550,13 @@ impl Checked {
         }
     }
 
-    /// Copies offsets that are not aligned, which a network or a file can make.
+    /// Copies offsets that are not aligned, which a network or a file can make. Makes those of an array without
+    /// rows, which need not have any, but `arrow-array` reads one.
     fn align(&mut self, array: &mut RawArray, rows: i64, width: usize) -> Result<()> {
         // SAFETY: the array has at least two buffers.
         let offsets = unsafe { *array.buffers.add(1) };
-        if offsets.is_null() || offsets.align_offset(width) == 0 {
+        let stays = if offsets.is_null() { rows > 0 } else { offsets.align_offset(width) == 0 };
+        if stays {
             return Ok(());
         }
         let count = usize::try_from(array.n_buffers).map_err(|_| Error::OutOfMemory)?;
@@ -565,15 +567,13 @@ impl Checked {
         let mut copy: Vec<u64> = Vec::new();
         copy.try_reserve_exact(size.div_ceil(8))?;
         copy.resize(size.div_ceil(8), 0);
-        // SAFETY: the buffer has an offset for each row and one more; the array has so many buffers.
-        let mut buffers = unsafe {
-            std::ptr::copy_nonoverlapping(
-                offsets.cast::<u8>(),
-                copy.as_mut_ptr().cast::<u8>(),
-                size,
-            );
-            std::slice::from_raw_parts(array.buffers, count).to_vec()
-        };
+        if !offsets.is_null() {
+            let (from, to) = (offsets.cast::<u8>(), copy.as_mut_ptr().cast::<u8>());
+            // SAFETY: the buffer has an offset for each row and one more.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
+        }
+        // SAFETY: the array has so many buffers.
+        let mut buffers = unsafe { std::slice::from_raw_parts(array.buffers, count).to_vec() };
         buffers[1] = copy.as_ptr().cast();
         let original = std::mem::replace(&mut array.buffers, buffers.as_ptr());
         self.offsets.push(copy);
@@ -620,7 +620,7 @@ fn check_offsets(array: &RawArray, rows: i64, width: usize) -> Result<(), &'stat
     let offsets = unsafe { *array.buffers.add(1) };
     let rows = usize::try_from(rows).map_err(|_| "has too many rows")?;
     if offsets.is_null() {
-        return if rows == 0 { Ok(()) } else { Err("has no offsets") };
+        return Err("has no offsets");
     }
     if offsets.align_offset(width) != 0 {
         return Err(

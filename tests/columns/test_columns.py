@@ -10,13 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 import compactwire as cw
 from compactwire import arrow, cad, gcf
-from tests.columns.producer import Column, OneArray, binaries, texts
+from tests.columns.producer import Array, Column, OneArray, binaries, texts
 
 TEXTS = ["short", "", "x" * 60, "so it goes. " * 40, "한국어 응답 🚀", "a|b\nc"]
 ROWS = [*TEXTS, None]
@@ -325,6 +326,17 @@ def test_the_only_offset_of_no_rows_is_not_read(format: bytes) -> None:
     # As in a slice of no rows of the crate `arrow-array`.
     assert texts(arrow.encode(Column([], format=format, offsets=[4]))) == []
     assert gcf.loads(gcf.dumps(Column([], format=format, offsets=[4]))) == []
+
+
+@pytest.mark.parametrize("format", [b"u", b"U", b"z", b"Z"])
+def test_no_rows_need_no_offsets(format: bytes) -> None:
+    class Producer(Column):
+        def fill_array(self, array: Array, length: int, buffers: Iterable[bytes]) -> None:
+            super().fill_array(array, length, buffers)
+            array.buffers[1] = None
+
+    assert texts(arrow.encode(Producer([], [], format=format))) == []
+    assert gcf.loads(gcf.dumps(Producer([], format=format))) == []
 
 
 @pytest.mark.parametrize(
