@@ -706,6 +706,22 @@ mod tests {
     /// The length of an array of nulls, with a buffer that its type does not have.
     const NULLS: i64 = 2;
 
+    /// An array of one text.
+    fn text(buffers: &[*const c_void; 3]) -> RawArray {
+        RawArray {
+            length: 1,
+            null_count: 0,
+            offset: 0,
+            n_buffers: 3,
+            n_children: 0,
+            buffers: buffers.as_ptr(),
+            children: std::ptr::null(),
+            dictionary: std::ptr::null_mut(),
+            release: Some(release_text),
+            private_data: buffers.as_ptr().cast_mut().cast(),
+        }
+    }
+
     /// Tells whether the buffers are those that the array was made with.
     unsafe extern "C" fn release_text(array: *mut RawArray) {
         // SAFETY: the array is one of `text`.
@@ -731,19 +747,7 @@ mod tests {
         let values = "é";
         let buffers =
             [std::ptr::null(), memory[odd..].as_ptr().cast(), values.as_ptr().cast::<c_void>()];
-        let text = || RawArray {
-            length: 1,
-            null_count: 0,
-            offset: 0,
-            n_buffers: 3,
-            n_children: 0,
-            buffers: buffers.as_ptr(),
-            children: std::ptr::null(),
-            dictionary: std::ptr::null_mut(),
-            release: Some(release_text),
-            private_data: buffers.as_ptr().cast_mut().cast(),
-        };
-        let mut child = text();
+        let mut child = text(&buffers);
         let (no_buffer, children) = ([std::ptr::null()], [&raw mut child]);
         let row = RawArray {
             n_buffers: 1,
@@ -751,10 +755,10 @@ mod tests {
             buffers: no_buffer.as_ptr(),
             children: children.as_ptr(),
             release: Some(release_child),
-            ..text()
+            ..text(&buffers)
         };
         let of_text = DataType::Struct(Fields::from(vec![Field::new("a", DataType::Utf8, true)]));
-        for (raw, data_type) in [(text(), DataType::Utf8), (row, of_text)] {
+        for (raw, data_type) in [(text(&buffers), DataType::Utf8), (row, of_text)] {
             // SAFETY: the layout is that of the interface.
             let raw = unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) };
             assert!(format!("{:?}", array(raw, &data_type).unwrap()).contains("é"));
@@ -768,18 +772,7 @@ mod tests {
         let odd = 1 - memory.as_ptr().addr() % 2;
         memory[odd..odd + 4].copy_from_slice(&0_i32.to_ne_bytes());
         let buffers = [std::ptr::null(), memory[odd..].as_ptr().cast::<c_void>(), std::ptr::null()];
-        let raw = RawArray {
-            length: 1,
-            null_count: 0,
-            offset: 0,
-            n_buffers: 3,
-            n_children: 0,
-            buffers: buffers.as_ptr(),
-            children: std::ptr::null(),
-            dictionary: std::ptr::null_mut(),
-            release: Some(release_text),
-            private_data: buffers.as_ptr().cast_mut().cast(),
-        };
+        let raw = text(&buffers);
         let nulls = RawArray { length: NULLS, n_buffers: 1, ..raw };
         // SAFETY: the layout is that of the interface.
         let [raw, nulls] =
