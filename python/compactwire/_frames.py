@@ -141,7 +141,7 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         if values is not None:
             replaced[at] = values
     if replaced:
-        data = _with_values(data, replaced, is_frame=is_frame)
+        data = _with_values(data, columns, replaced, is_frame=is_frame)
     return _with_readable_index(data) if is_frame else (data, None)
 
 
@@ -382,17 +382,22 @@ def _with_texts_as_names(data: Any) -> Any:
     return data.set_axis(pandas.Index(names, dtype=object, tupleize_cols=False), axis="columns")
 
 
-def _with_values(data: Any, replaced: dict[int, Any], *, is_frame: bool) -> Any:
-    """A copy of data with other values in some columns, by their places."""
+def _with_values(
+    data: Any, columns: list[tuple[Any, Any]], replaced: dict[int, Any], *, is_frame: bool
+) -> Any:
+    """Data with other values in some of its columns, by their places."""
     # A class that is derived from one of pandas may have other arguments, or refuse the values.
     pandas: Any = sys.modules["pandas"]
-    if not is_frame:
-        values = replaced[0]
-        return pandas.Series(values, index=data.index, name=data.name, dtype=_type_of(values))
-    copy = data.copy(deep=False)
+    new = dict(enumerate(column for _, column in columns))
     for at, values in replaced.items():
-        copy.isetitem(at, pandas.Series(values, index=data.index, dtype=_type_of(values)))
-    return copy
+        name = columns[at][0]
+        new[at] = pandas.Series(values, index=data.index, name=name, dtype=_type_of(values))
+    if not is_frame:
+        return new[0]
+    # A new frame, because a frame takes time of all its columns to change one of them.
+    frame = pandas.DataFrame(new, index=data.index, copy=False)
+    frame.columns = data.columns
+    return frame
 
 
 def _are_kept(values: Iterable[Any]) -> bool:

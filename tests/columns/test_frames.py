@@ -19,6 +19,7 @@ import compactwire as cw
 from compactwire import _frames, analysis, arrow, gcf
 from compactwire.analysis.sources import to_arrow
 from tests.columns import needed
+from tests.strategies.growth import assert_linear
 
 pandas, numpy = needed("pandas"), needed("numpy")
 pyarrow, polars, duckdb = (needed(name) for name in ("pyarrow", "polars", "duckdb"))
@@ -283,6 +284,13 @@ def test_no_value_is_changed_without_an_error(name: str, nesting: str) -> None:
 def test_members_of_an_enum_with_values_of_several_types_are_an_error() -> None:
     with pytest.raises(cw.UnsupportedValue, match=r"values of several types \(int, str\)"):
         gcf.dumps(frame([Color.RED, Color.BLUE]))
+
+
+def test_columns_of_which_other_values_are_written_take_linear_time() -> None:
+    def wide(count: int) -> Any:
+        return pandas.DataFrame({f"c{n}": [uuid.UUID(int=n)] for n in range(count)})
+
+    assert_linear(_frames.readable, wide, 2_000)
 
 
 def test_periods_are_an_error() -> None:
