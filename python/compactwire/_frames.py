@@ -124,6 +124,9 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     if "pandas" not in libraries:
         return data, _objects_of_polars(data) if "polars" in libraries else None
     is_frame = _is_frame(data)
+    # Another thread may add or drop columns meanwhile. A derived class may refuse to be copied.
+    if type(data) is getattr(sys.modules.get("pandas"), "DataFrame", None):
+        data = data.copy(deep=False)
     columns = list(data.items()) if is_frame else [(data.name, data)]
     if is_frame and (duplicate := _duplicate(str(name) for name, _ in columns)) is not None:
         message = f"two columns have the name {duplicate!r}; rename one"

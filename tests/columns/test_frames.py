@@ -293,6 +293,23 @@ def test_columns_of_which_other_values_are_written_take_linear_time() -> None:
     assert_linear(_frames.readable, wide, 2_000)
 
 
+def test_columns_that_are_dropped_meanwhile_leave_the_others_as_they_are() -> None:
+    data = pandas.DataFrame({"first": [1], "odd": [None], "last": [3]}, dtype=object)
+
+    class Own(enum.Enum):
+        ONE = "one"
+
+        @property
+        def value(self) -> Any:
+            if "first" in data.columns:
+                del data["first"]
+            return "one"
+
+    data["odd"] = [Own.ONE]
+    assert gcf.loads(gcf.dumps(data)) == [{"first": 1, "odd": "one", "last": 3}]
+    assert list(data.columns) == ["odd", "last"]
+
+
 def test_periods_are_an_error() -> None:
     column = pandas.Series(pandas.period_range("2026", periods=2, freq="D"), name="when")
     with pytest.raises(cw.CompactWireError, match="the column 'when' has periods"):
