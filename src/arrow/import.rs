@@ -299,27 +299,25 @@ fn imported(
     agrees?;
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
-    let data = without_free_offsets(data);
+    let data = without_free_offsets(&data).unwrap_or(data);
     validate(&data, before)?;
     Ok(data)
 }
 
-/// An array with empty parts instead of texts without rows. Their only offset may be any, as in a slice of
-/// `arrow-array` itself, but it reads no values for it, so that the offset would be beyond them.
-fn without_free_offsets(data: ArrayData) -> ArrayData {
-    if !has_free_offset(&data) {
-        return data;
+/// The array with empty parts instead of texts without rows; `None` if it has none. Their only offset may be any, as
+/// in a slice of `arrow-array` itself, but it reads no values for it, so that the offset would be beyond them.
+fn without_free_offsets(data: &ArrayData) -> Option<ArrayData> {
+    if is_text_without_rows(data) {
+        return Some(ArrayData::new_empty(data.data_type()));
     }
-    if is_text_without_rows(&data) {
-        return ArrayData::new_empty(data.data_type());
+    let replaced: Vec<_> = data.child_data().iter().map(without_free_offsets).collect();
+    if replaced.iter().all(Option::is_none) {
+        return None;
     }
-    let children = data.child_data().iter().cloned().map(without_free_offsets).collect();
+    let children = replaced.into_iter().zip(data.child_data());
+    let children = children.map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect();
     // SAFETY: a child is as before, or has as many rows as before: none. All of it is validated afterwards.
-    unsafe { data.into_builder().child_data(children).build_unchecked() }
-}
-
-fn has_free_offset(data: &ArrayData) -> bool {
-    is_text_without_rows(data) || data.child_data().iter().any(has_free_offset)
+    Some(unsafe { data.clone().into_builder().child_data(children).build_unchecked() })
 }
 
 fn is_text_without_rows(data: &ArrayData) -> bool {
@@ -699,12 +697,12 @@ mod tests {
         POLLS.get()
     }
 
-    thread_local! {
-        static RELEASED: Cell<Option<bool>> = const { Cell::new(None) };
-    }
+    type Released = (*const *const c_void, i64);
 
-    /// The length of an array of nulls, with a buffer that its type does not have.
-    const NULLS: i64 = 2;
+    thread_local! {
+        /// The buffers of the array of [`text`] that was released last, and their number.
+        static RELEASED: Cell<Option<Released>> = const { Cell::new(None) };
+    }
 
     /// An array of one text.
     fn text(buffers: &[*const c_void; 3]) -> RawArray {
@@ -718,17 +716,21 @@ mod tests {
             children: std::ptr::null(),
             dictionary: std::ptr::null_mut(),
             release: Some(release_text),
-            private_data: buffers.as_ptr().cast_mut().cast(),
+            private_data: std::ptr::null_mut(),
         }
     }
 
-    /// Tells whether the buffers are those that the array was made with.
     unsafe extern "C" fn release_text(array: *mut RawArray) {
         // SAFETY: the array is one of `text`.
         let array = unsafe { &mut *array };
-        let count = if array.length == NULLS { 1 } else { 3 };
-        RELEASED.set(Some(array.buffers == array.private_data.cast() && array.n_buffers == count));
+        RELEASED.set(Some((array.buffers, array.n_buffers)));
         array.release = None;
+    }
+
+    /// [`array`] of an array as the interface passes it.
+    fn import(raw: RawArray, data_type: &DataType) -> Result<ArrayRef> {
+        // SAFETY: the layout is that of the interface.
+        array(unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) }, data_type)
     }
 
     unsafe extern "C" fn release_child(array: *mut RawArray) {
@@ -759,10 +761,8 @@ mod tests {
         };
         let of_text = DataType::Struct(Fields::from(vec![Field::new("a", DataType::Utf8, true)]));
         for (raw, data_type) in [(text(&buffers), DataType::Utf8), (row, of_text)] {
-            // SAFETY: the layout is that of the interface.
-            let raw = unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) };
-            assert!(format!("{:?}", array(raw, &data_type).unwrap()).contains("é"));
-            assert_eq!(RELEASED.take(), Some(true));
+            assert!(format!("{:?}", import(raw, &data_type).unwrap()).contains("é"));
+            assert_eq!(RELEASED.take(), Some((buffers.as_ptr(), 3)));
         }
     }
 
@@ -772,15 +772,17 @@ mod tests {
         let odd = 1 - memory.as_ptr().addr() % 2;
         memory[odd..odd + 4].copy_from_slice(&0_i32.to_ne_bytes());
         let buffers = [std::ptr::null(), memory[odd..].as_ptr().cast::<c_void>(), std::ptr::null()];
-        let raw = text(&buffers);
-        let nulls = RawArray { length: NULLS, n_buffers: 1, ..raw };
-        // SAFETY: the layout is that of the interface.
-        let [raw, nulls] =
-            [raw, nulls].map(|raw| unsafe { std::mem::transmute::<RawArray, FFI_ArrowArray>(raw) });
-        assert!(array(raw, &DataType::Utf8).unwrap_err().to_string().contains("out of order"));
-        assert_eq!(RELEASED.take(), Some(true));
-        assert_eq!(array(nulls, &DataType::Null).unwrap().len(), 2);
-        assert_eq!(RELEASED.take(), Some(true));
+        let error = import(text(&buffers), &DataType::Utf8).unwrap_err();
+        assert!(error.to_string().contains("out of order"));
+        assert_eq!(RELEASED.take(), Some((buffers.as_ptr(), 3)));
+    }
+
+    #[test]
+    fn a_producer_gets_a_buffer_back_that_the_type_does_not_have() {
+        let buffers = [std::ptr::null(); 3];
+        let nulls = RawArray { n_buffers: 1, ..text(&buffers) };
+        assert_eq!(import(nulls, &DataType::Null).unwrap().len(), 1);
+        assert_eq!(RELEASED.take(), Some((buffers.as_ptr(), 1)));
     }
 
     #[test]
