@@ -60,8 +60,8 @@ Why rows miss their targets:
   rows of bytes miss. With the collector on, the first collection after the call visits all new
   objects, those of the peer as well.
 - **`dumps`**: the keyed map misses at the minimum, and not at the 20th percentile. Rows with
-  datetimes spend most of the time in `default=`. In memory, the text and the str that CPython makes
-  of it exist at once.
+  datetimes miss by at most 3%. In memory, the text and the str that CPython makes of it exist at
+  once.
 - **Messages**: said below their table.
 - **Graphs**: most of the time for a payload of dicts goes into reading the dicts, copying their
   texts and linking the edges; the peer keeps the texts as they are. With the collector on, the
