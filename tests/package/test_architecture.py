@@ -162,9 +162,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
             "tokens",
         )
     },
-    "analysis.corpus": {"", "_csv", "_texts", "analysis.extra", "errors"},
+    "analysis.corpus": {"", "_csv", "_texts", "analysis.extra", "analysis.int96", "errors"},
     "analysis.extra": set(),
     "analysis.figure": {"_texts", "analysis.extra", "analysis.timing", "errors"},
+    "analysis.int96": {"analysis.extra", "errors"},
     "analysis.measured": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
     "analysis.progress": set(),
     "analysis.rows": {"", "_texts", "errors"}
@@ -174,7 +175,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     },
     "analysis.samples": {"_texts", "analysis.extra", "analysis.sources", "errors"},
     "analysis.sources": {"", "_csv", "_frames", "_texts", "errors"}
-    | {f"analysis.{name}" for name in ("candidates", "corpus", "extra")},
+    | {f"analysis.{name}" for name in ("candidates", "corpus", "extra", "int96")},
     "analysis.summary": {"_texts", "errors"}
     | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "rows")},
     "analysis.timing": set(),

@@ -26,20 +26,18 @@ from .._texts import check_path, check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
 from .candidates import compact
 from .corpus import (
-    MICROSECONDS,
     Corpus,
     DuplicateKeyError,
     csv_kind,
-    has_int96,
     kind_of_file,
     naming_parquet,
     parse,
     read_corpus,
     read_input,
     taken,
-    with_exact_times,
 )
 from .extra import need
+from .int96 import MICROSECONDS, has_int96, with_exact_times
 
 if TYPE_CHECKING:
     import pyarrow as pa
