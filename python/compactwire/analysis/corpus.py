@@ -194,7 +194,9 @@ def _table(path: Path) -> Any:
         table = parquet.read_table(path)
         if not has_int96(parquet.read_metadata(path).schema):
             return table
-        return with_exact_times(table, parquet.read_table(path, **MICROSECONDS))
+        return with_exact_times(
+            table, parquet.read_table(path, **MICROSECONDS), f"{one_line(str(path))}: "
+        )
 
 
 @contextlib.contextmanager

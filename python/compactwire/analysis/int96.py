@@ -23,12 +23,12 @@ def has_int96(schema: Any) -> bool:
     return any(schema.column(at).physical_type == "INT96" for at in range(len(schema)))
 
 
-def with_exact_times(rows: Any, in_microseconds: Any) -> Any:
+def with_exact_times(rows: Any, in_microseconds: Any, place: str) -> Any:
     """Of two readings of the same rows, the first, with columns of the second where it is wrong.
 
     pyarrow reads times of INT96 as nanoseconds in 64 bits, and makes times of the years 1677 to
     2262 of all others, such as the last day of the year 9999. The second reading has no digits
-    below a microsecond, also in the other times of INT96 in such a column.
+    below a microsecond, also in the other times of INT96 in such a column. `place` begins errors.
     """
     pa = need("pyarrow", "pyarrow")
     for at, (column, other) in enumerate(zip(rows.columns, in_microseconds.columns, strict=True)):
@@ -36,12 +36,12 @@ def with_exact_times(rows: Any, in_microseconds: Any) -> Any:
             try:
                 other.cast(column.type)
             except pa.ArrowInvalid:
-                exact = _exact_times(column, other, rows.schema.names[at])
+                exact = _exact_times(column, other, f"{place}the column {rows.schema.names[at]!r}")
                 rows = rows.set_column(at, rows.schema.field(at).with_type(exact.type), exact)
     return rows
 
 
-def _exact_times(column: Any, other: Any, name: str) -> Any:
+def _exact_times(column: Any, other: Any, place: str) -> Any:
     """Of two readings of a column, the one whose times are right."""
     pa = need("pyarrow", "pyarrow")
     times = list(_times(column, other))
@@ -52,7 +52,7 @@ def _exact_times(column: Any, other: Any, name: str) -> Any:
         return other
     if not pa.types.is_timestamp(column.type):
         raise CompactWireError(
-            f"the column {name!r} has nested times of INT96, of which some are before 1970 as older"
+            f"{place} has nested times of INT96, of which some are before 1970 as older"
             " versions of pyarrow write them, and others after 2262; write the file again with"
             " another type of times"
         )

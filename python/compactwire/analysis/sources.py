@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
@@ -727,19 +728,19 @@ def _skip_mark(file: BinaryIO, path: Path) -> None:
 
 def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
     parquet = need("pyarrow.parquet", "pyarrow")
-    column, done = reading.column, 0
+    column, done, place = reading.column, 0, f"{one_line(str(path))}: "
     with naming_parquet(path), contextlib.ExitStack() as stack:
         open_file = partial(parquet.ParquetFile, path, pre_buffer=False)
         file = stack.enter_context(open_file())
         whole = max(1, file.metadata.num_rows)
         if column is not None:
-            _check_column(column, file.schema_arrow.names, f"{one_line(str(path))}: ")
+            _check_column(column, file.schema_arrow.names, place)
         columns = None if column is None else [column]
         batches = file.iter_batches(reading.rows, columns=columns)
         if has_int96(file.schema):
             other = stack.enter_context(open_file(**MICROSECONDS))
             others = other.iter_batches(reading.rows, columns=columns)
-            batches = map(with_exact_times, batches, others)
+            batches = map(with_exact_times, batches, others, repeat(place))
         for batch in batches:
             done += batch.num_rows
             for rows in _of_arrow(to_arrow(batch), None, reading):
