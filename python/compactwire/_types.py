@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, tzinfo
 from functools import partial
 from importlib import import_module
 from operator import attrgetter, methodcaller
@@ -107,13 +107,10 @@ def _is_common(obj: Any) -> bool:
 
 def _moment(moment: datetime | time) -> str | None:
     """ISO 8601, without zeros at the end of the fraction; UTC is `Z`."""
-    try:
-        text = moment.isoformat()
-    except NotImplementedError:
-        # A Timestamp whose zone cannot tell its offset, as Python has no such local year.
-        if not isinstance(moment, datetime):
-            raise
-        text = moment.astimezone(UTC).isoformat()
+    if isinstance(moment, datetime) and moment.tzinfo and not MINYEAR <= moment.year <= MAXYEAR:
+        # A Timestamp of pandas, whose zone does not know the offset in a year that Python lacks.
+        moment = moment.astimezone(UTC)
+    text = moment.isoformat()
     if "." in text:
         text = _without_zeros(text)
     if text.endswith("+00:00"):
