@@ -89,6 +89,10 @@ def test_a_table_in_a_value_is_its_rows() -> None:
             assert frame["bytes"].tolist() == plain["bytes"].tolist()
         found = analysis.compare({"of": table}, formats=["json", "gcf"], seconds=0, tokenizer=len)
         assert found["round_trip"].all()
+
+
+def test_a_series_in_a_value_is_an_array() -> None:
+    pandas = pytest.importorskip("pandas", "3", reason="NOT RUN: it is a column from pandas 3 on")
     column = pandas.Series([1, None])
     frame = analysis.compare_sessions([{"args": {"of": column}}], tokenizer=len)
     assert frame["round_trip"].all()

@@ -39,6 +39,9 @@ def rows_of(column: Any) -> list[Any]:
 def array(rows: list[str | None], type: Any) -> Any:
     if pa.types.is_dictionary(type):
         return pa.array(rows, type.value_type).dictionary_encode().cast(type)
+    if pa.types.is_string_view(type) or pa.types.is_binary_view(type):
+        # pyarrow before 25 ends the process if it exports what `cast` makes of short texts.
+        return pa.array(rows, type)
     return pa.array(rows, pa.utf8()).cast(type)
 
 
