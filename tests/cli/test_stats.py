@@ -196,6 +196,13 @@ ERRORS = [
     ("a.gcf", b"GCF profile=generic\n## [2]{a}\n1\n", "count_mismatch"),
     ("a.txt", b"\xff", "not UTF-8 from byte 0 on"),
     ("a.csv", "a,b\n".encode("utf-16"), "UTF-16, expected UTF-8; save it as UTF-8\n"),
+    (
+        "a.parquet",
+        b"PAR1\x15\x82",
+        "a Parquet file, whose rows only `analyze` and `train` read, expected text in UTF-8\n",
+    ),
+    ("a.txt", b"\x1f\x8b\x08", "compressed with gzip, expected text in UTF-8\n"),
+    ("a.txt", b"\x28\xb5\x2f\xfd\x24", "compressed with zstd, expected text in UTF-8\n"),
     ("a.csv", b"a\n1;2,5\n", "or put cells with a delimiter in quotes"),
     ("a.vcad", b"C 1", "line 1"),
     ("a", b"\xff", "not UTF-8 from byte 0 on\n"),

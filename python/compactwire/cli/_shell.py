@@ -30,6 +30,12 @@ _FAILED = 1
 
 # How many bytes of an input are judged before the rest is read: no magic number is longer.
 _FIRST = 64
+# The first bytes of files that are mistaken for texts.
+_NO_TEXTS = {
+    b"PAR1": "a Parquet file, whose rows only `analyze` and `train` read",
+    b"\x1f\x8b": "compressed with gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd",
+}
 # The number of files with rows that failed, that are named.
 _MAX_NAMES = 5
 
@@ -163,6 +169,9 @@ def utf8(data: bytes, name: str) -> str:
 def _no_utf8(name: str, error: UnicodeDecodeError) -> ValueError:
     if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return ValueError(f"{name}: UTF-16, expected UTF-8; save it as UTF-8")
+    for magic, found in _NO_TEXTS.items():
+        if error.object.startswith(magic):
+            return ValueError(f"{name}: {found}, expected text in UTF-8")
     return ValueError(f"{name}: not UTF-8 from byte {error.start} on")
 
 
