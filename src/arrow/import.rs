@@ -173,18 +173,8 @@ pub(super) fn parsed(schema: &FFI_ArrowSchema) -> Result<Field> {
 /// The error for a schema with a type that the crate `arrow-schema` does not know, such as one of Polars alone.
 #[cold]
 fn unreadable(schema: &FFI_ArrowSchema) -> Error {
-    let is_unreadable = |part: &&FFI_ArrowSchema| Field::try_from(*part).is_err();
-    let (mut schema, mut steps) = (schema, "[*]".to_owned());
-    while let Some(part) = schema.children().chain(schema.dictionary()).find(is_unreadable) {
-        match schema.format() {
-            "+s" => steps.push_str(&path_step(part.name().unwrap_or_default())),
-            "+l" | "+L" | "+vl" | "+vL" => steps.push_str("[*]"),
-            format if format.starts_with("+w:") => steps.push_str("[*]"),
-            // Parts without a place in a value.
-            _ => {}
-        }
-        schema = part;
-    }
+    let mut steps = "[*]".to_owned();
+    let schema = unreadable_part(schema, &mut steps).unwrap_or(schema);
     let reason = if schema.metadata().is_err() {
         "the metadata of the type, such as that of an extension type, is not UTF-8; remove it, or pass the storage \
          of the column"
@@ -197,6 +187,43 @@ fn unreadable(schema: &FFI_ArrowSchema) -> Error {
         )
     };
     Error::Unreadable { steps, reason }
+}
+
+/// The first part of a schema that is unreadable by itself, and the steps to it in the path of a value. To read each
+/// part with all that is in it would take time in proportion to the depth.
+fn unreadable_part<'a>(
+    schema: &'a FFI_ArrowSchema,
+    steps: &mut String,
+) -> Option<&'a FFI_ArrowSchema> {
+    poll();
+    let before = steps.len();
+    for part in schema.children().chain(schema.dictionary()) {
+        match schema.format() {
+            "+s" => steps.push_str(&path_step(part.name().unwrap_or_default())),
+            "+l" | "+L" | "+vl" | "+vL" => steps.push_str("[*]"),
+            format if format.starts_with("+w:") => steps.push_str("[*]"),
+            // Parts without a place in a value.
+            _ => {}
+        }
+        let found = unreadable_part(part, steps);
+        if found.is_some() {
+            return found;
+        }
+        steps.truncate(before);
+    }
+    (!is_readable_alone(schema)).then_some(schema)
+}
+
+/// Whether a schema could be read if all its parts were nulls.
+fn is_readable_alone(schema: &FFI_ArrowSchema) -> bool {
+    let null = || FFI_ArrowSchema::try_new("n", Vec::new(), None);
+    let alone = || {
+        let parts = schema.children().map(|_| null()).collect::<Result<_, _>>()?;
+        let dictionary = schema.dictionary().map(|_| null()).transpose()?;
+        FFI_ArrowSchema::try_new(schema.format(), parts, dictionary)
+    };
+    let data_type = alone().and_then(|alone| DataType::try_from(&alone));
+    data_type.is_ok() && schema.metadata().is_ok()
 }
 
 fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
@@ -679,6 +706,11 @@ mod tests {
         static POLLS: Cell<usize> = const { Cell::new(0) };
     }
 
+    fn count_poll() -> bool {
+        POLLS.set(POLLS.get() + 1);
+        false
+    }
+
     /// How often the validation of an array polls.
     fn polls(array: &dyn Array) -> usize {
         polls_after(array, None)
@@ -686,13 +718,9 @@ mod tests {
 
     /// As [`polls`], of an array that follows another in its column.
     fn polls_after(array: &dyn Array, before: Option<&dyn Array>) -> usize {
-        let count = || {
-            POLLS.set(POLLS.get() + 1);
-            false
-        };
         let before = before.map(Array::to_data);
         POLLS.set(0);
-        let valid = interrupt::run(count, || validate(&array.to_data(), before.as_ref()));
+        let valid = interrupt::run(count_poll, || validate(&array.to_data(), before.as_ref()));
         assert!(valid.unwrap().is_ok());
         POLLS.get()
     }
@@ -803,6 +831,23 @@ mod tests {
             panic!("it is readable");
         };
         assert_eq!(steps, "[*][\"b c\"][*]");
+    }
+
+    #[test]
+    fn the_search_for_an_unknown_type_reads_each_part_once() {
+        let polls = |format| {
+            let leaf = || FFI_ArrowSchema::try_new("c", Vec::new(), None).unwrap();
+            let deepest = FFI_ArrowSchema::try_new(format, Vec::new(), None).unwrap();
+            let schema = (0..100).fold(deepest, |schema, _| {
+                let parts = (0..10).map(|_| leaf()).chain([schema]).collect();
+                FFI_ArrowSchema::try_new("+s", parts, None).unwrap()
+            });
+            POLLS.set(0);
+            let is_known = interrupt::run(count_poll, || parsed(&schema).is_ok()).unwrap();
+            (is_known, POLLS.get())
+        };
+        assert_eq!(polls("c"), (true, 1100));
+        assert_eq!(polls("_pli128"), (false, 1100 + 1101));
     }
 
     #[test]
