@@ -271,8 +271,8 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
     }
 }
 
-/// The type with fields that may be null, which some producers forget to say; and with entries and keys of maps
-/// that may not, as Arrow demands.
+/// The type with fields that may be null, which some producers forget to say; and with entries and keys of maps,
+/// and ends of runs, that may not, as Arrow demands.
 fn nullable(data_type: &DataType) -> DataType {
     let of = |field: &FieldRef| {
         let data_type = nullable(field.data_type());
@@ -296,6 +296,13 @@ fn nullable(data_type: &DataType) -> DataType {
         },
         DataType::Dictionary(indices, values) => {
             DataType::Dictionary(indices.clone(), Box::new(nullable(values)))
+        }
+        DataType::RunEndEncoded(ends, values) => {
+            let ends = ends.as_ref().clone().with_nullable(false);
+            DataType::RunEndEncoded(Arc::new(ends), of(values))
+        }
+        DataType::Union(fields, mode) => {
+            DataType::Union(fields.iter().map(|(id, field)| (id, of(field))).collect(), *mode)
         }
         other => other.clone(),
     }
@@ -848,6 +855,15 @@ mod tests {
         };
         assert_eq!(polls("c"), (true, 1100));
         assert_eq!(polls("_pli128"), (false, 1100 + 1101));
+    }
+
+    #[test]
+    fn values_of_runs_and_unions_may_be_null_whatever_the_schema_says() {
+        let field = |is_nullable| Arc::new(Field::new("a", DataType::Int32, is_nullable));
+        let runs = nullable(&DataType::RunEndEncoded(field(true), field(false)));
+        assert_eq!(runs, DataType::RunEndEncoded(field(false), field(true)));
+        let union = |field| DataType::Union([(3, field)].into_iter().collect(), UnionMode::Dense);
+        assert_eq!(nullable(&union(field(false))), union(field(true)));
     }
 
     #[test]
