@@ -13,10 +13,12 @@ use crate::memory;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, UnionMode};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::slice;
 use std::sync::Arc;
 
 /// The maximum nesting of a type. The crate `arrow-schema` parses it by recursion.
@@ -564,6 +566,7 @@ impl Checked {
             }
             Buffers::Views => check_views(array, rows).map_err(wrong)?,
         }
+        check_nulls(array, data_type).map_err(wrong)?;
         if array.n_children != i64::try_from(children.len()).unwrap_or(i64::MAX)
             || (array.n_children > 0 && array.children.is_null())
         {
@@ -605,7 +608,7 @@ impl Checked {
             unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
         }
         // SAFETY: the array has so many buffers.
-        let mut buffers = unsafe { std::slice::from_raw_parts(array.buffers, count).to_vec() };
+        let mut buffers = unsafe { slice::from_raw_parts(array.buffers, count).to_vec() };
         buffers[1] = copy.as_ptr().cast();
         let original = std::mem::replace(&mut array.buffers, buffers.as_ptr());
         self.offsets.push(copy);
@@ -644,6 +647,28 @@ fn check_sizes(
         return Err("has another number of buffers");
     }
     Ok(rows)
+}
+
+/// Checks the number of nulls where `arrow-array` does not: rows without a bit are valid to it, and so are all rows
+/// if there are no nulls by their number.
+fn check_nulls(array: &RawArray, data_type: &DataType) -> Result<(), &'static str> {
+    if matches!(data_type, DataType::Null | DataType::RunEndEncoded(..) | DataType::Union(..)) {
+        return Ok(());
+    }
+    // SAFETY: the array has at least one buffer.
+    let validity = unsafe { *array.buffers }.cast::<u8>();
+    let of = |number| usize::try_from(number).map_err(|_| "has too many rows");
+    let (start, rows) = (of(array.offset)?, of(array.length)?);
+    match array.null_count {
+        1.. if validity.is_null() => Err("has nulls, and nothing that says which rows they are"),
+        0 if !validity.is_null() && rows > 0 => {
+            // SAFETY: the buffer has a bit for each row.
+            let bits = unsafe { slice::from_raw_parts(validity, (start + rows).div_ceil(8)) };
+            let valid = UnalignedBitChunk::new(bits, start, rows).count_ones();
+            if valid == rows { Ok(()) } else { Err("has nulls, and none by their number") }
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks the first and the last offset, from which the size of the values follows.
@@ -855,6 +880,27 @@ mod tests {
         };
         assert_eq!(polls("c"), (true, 1100));
         assert_eq!(polls("_pli128"), (false, 1100 + 1101));
+    }
+
+    #[test]
+    fn a_number_of_nulls_that_contradicts_their_bits_is_refused() {
+        let (null, valid, offsets) = ([0_u8], [1_u8], [0_i32, 2]);
+        let values = "é";
+        for (bits, null_count, is_right) in [
+            (Some(&valid), 0, true),
+            (Some(&null), 1, true),
+            (Some(&null), -1, true),
+            (None, 0, true),
+            (None, -1, true),
+            (Some(&null), 0, false),
+            (Some(&valid), 1, false),
+            (None, 1, false),
+        ] {
+            let bits = bits.map_or(std::ptr::null(), |bits| bits.as_ptr().cast());
+            let buffers = [bits, offsets.as_ptr().cast(), values.as_ptr().cast()];
+            let read = import(RawArray { null_count, ..text(&buffers) }, &DataType::Utf8);
+            assert_eq!(read.is_ok(), is_right, "{bits:?} {null_count}");
+        }
     }
 
     #[test]
