@@ -550,6 +550,9 @@ impl Checked {
             let data_type = excerpt(&data_type.to_string());
             invalid(format!("an array of the type {data_type} {what}"))
         };
+        if matches!(data_type, DataType::Dictionary(keys, _) if !keys.is_dictionary_key_type()) {
+            return Err(wrong("has indices that are no integers"));
+        }
         let (buffers, children) = (Buffers::of(data_type), children(data_type));
         if matches!(data_type, DataType::Null) && array.n_buffers != 0 {
             // Some producers pass a buffer that the type does not have.
@@ -880,6 +883,17 @@ mod tests {
         };
         assert_eq!(polls("c"), (true, 1100));
         assert_eq!(polls("_pli128"), (false, 1100 + 1101));
+    }
+
+    #[test]
+    fn indices_that_are_no_integers_are_refused() {
+        let buffers = [std::ptr::null(); 3];
+        for indices in [DataType::Utf8View, DataType::Utf8, DataType::Null, DataType::Float64] {
+            let raw = RawArray { length: 0, n_buffers: 2, ..text(&buffers) };
+            let data_type = DataType::Dictionary(indices.into(), DataType::Utf8.into());
+            let error = import(raw, &data_type).unwrap_err();
+            assert!(error.to_string().contains("indices that are no integers"), "{error}");
+        }
     }
 
     #[test]
