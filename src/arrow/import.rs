@@ -340,20 +340,26 @@ fn imported(
     Ok(data)
 }
 
-/// The array with empty parts instead of texts without rows; `None` if it has none. Their only offset may be any, as
-/// in a slice of `arrow-array` itself, but it reads no values for it, so that the offset would be beyond them.
+/// The array with zeros for the offsets of texts and lists without rows; `None` if it has none. Their only offset may
+/// be any, as in a slice of `arrow-array` itself, which reads no texts for it, so that the offset would be beyond them.
 fn without_free_offsets(data: &ArrayData) -> Option<ArrayData> {
     if is_text_without_rows(data) {
         return Some(ArrayData::new_empty(data.data_type()));
     }
     let replaced: Vec<_> = data.child_data().iter().map(without_free_offsets).collect();
-    if replaced.iter().all(Option::is_none) {
+    let is_list = is_list_without_rows(data);
+    if !is_list && replaced.iter().all(Option::is_none) {
         return None;
     }
     let children = replaced.into_iter().zip(data.child_data());
     let children = children.map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect();
+    let mut data = data.clone().into_builder().child_data(children);
+    if is_list {
+        // Long enough for one offset of either size.
+        data = data.buffers(vec![vec![0_i64].into()]);
+    }
     // SAFETY: a child is as before, or has as many rows as before: none. All of it is validated afterwards.
-    Some(unsafe { data.clone().into_builder().child_data(children).build_unchecked() })
+    Some(unsafe { data.build_unchecked() })
 }
 
 fn is_text_without_rows(data: &ArrayData) -> bool {
@@ -361,6 +367,13 @@ fn is_text_without_rows(data: &ArrayData) -> bool {
     data.is_empty()
         && data.offset() == 0
         && matches!(data.data_type(), Utf8 | LargeUtf8 | Binary | LargeBinary)
+}
+
+fn is_list_without_rows(data: &ArrayData) -> bool {
+    use DataType::{LargeList, List, Map};
+    data.is_empty()
+        && data.offset() == 0
+        && matches!(data.data_type(), List(_) | LargeList(_) | Map(..))
 }
 
 /// Validates the content of an array and its children, without those that it shares with the chunk before it.
@@ -700,7 +713,10 @@ fn check_offsets(array: &RawArray, rows: i64, width: usize) -> Result<(), &'stat
             }
         }
     };
-    let valid = 0 <= offset(0) && offset(0) <= offset(rows) && offset(rows) <= MAX_ROWS;
+    // What is before the offset of the array is not read.
+    let first = offset(usize::try_from(array.offset).map_err(|_| "has too many rows")?);
+    let last = offset(rows);
+    let valid = 0 <= first && first <= last && last <= MAX_ROWS;
     if valid { Ok(()) } else { Err("has offsets out of order") }
 }
 
@@ -894,6 +910,25 @@ mod tests {
             let error = import(raw, &data_type).unwrap_err();
             assert!(error.to_string().contains("indices that are no integers"), "{error}");
         }
+    }
+
+    #[test]
+    fn offsets_that_no_row_has_may_be_any() {
+        let values = "é";
+        let offsets = [-7_i32, 0, 2];
+        let buffers = [std::ptr::null(), offsets.as_ptr().cast(), values.as_ptr().cast()];
+        let read = import(RawArray { offset: 1, ..text(&buffers) }, &DataType::Utf8).unwrap();
+        assert!(format!("{read:?}").contains("é"));
+
+        let (free, no_values) = ([7_i32], [std::ptr::null(); 2]);
+        let buffers = [std::ptr::null(), free.as_ptr().cast(), std::ptr::null()];
+        let mut child = RawArray { length: 0, n_buffers: 2, ..text(&[std::ptr::null(); 3]) };
+        child.buffers = no_values.as_ptr();
+        let children = [&raw mut child];
+        let (n_children, children) = (1, children.as_ptr());
+        let raw = RawArray { length: 0, n_buffers: 2, n_children, children, ..text(&buffers) };
+        let field = Arc::new(Field::new("item", DataType::Int32, true));
+        assert_eq!(import(raw, &DataType::List(field)).unwrap().len(), 0);
     }
 
     #[test]
