@@ -15,7 +15,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use arrow_buffer::{Buffer, NullBuffer};
-use arrow_data::ArrayData;
+use arrow_data::{ArrayData, BufferSpec, layout};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, UnionMode};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::slice;
@@ -328,11 +328,13 @@ fn imported(
     let raw = unsafe { &mut *(&raw mut array).cast::<RawArray>() };
     let mut checked = Checked::default();
     let agrees = checked.check(raw, data_type);
+    let unaligned = checked.unaligned;
     // Also an array that is refused, and released at once, gets its own buffers back.
     if !checked.replaced.is_empty() {
         keep(raw, checked);
     }
     agrees?;
+    memory::ensure(unaligned)?;
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
     let data = without_free_offsets(&data).unwrap_or(data);
@@ -545,6 +547,8 @@ fn children(data_type: &DataType) -> Vec<&DataType> {
 struct Checked {
     offsets: Vec<Vec<u64>>,
     replaced: Vec<Replaced>,
+    /// The bytes of other buffers that are not aligned. `arrow-array` copies them, and panics without memory for it.
+    unaligned: usize,
 }
 
 /// The buffers that an array had. Its producer may free them when it releases the array.
@@ -583,6 +587,7 @@ impl Checked {
             Buffers::Views => check_views(array, rows).map_err(wrong)?,
         }
         check_nulls(array, data_type).map_err(wrong)?;
+        self.unaligned = self.unaligned.saturating_add(unaligned(array, data_type, rows));
         if array.n_children != i64::try_from(children.len()).unwrap_or(i64::MAX)
             || (array.n_children > 0 && array.children.is_null())
         {
@@ -663,6 +668,26 @@ fn check_sizes(
         return Err("has another number of buffers");
     }
     Ok(rows)
+}
+
+/// The bytes of the buffers of rows that are not aligned.
+fn unaligned(array: &RawArray, data_type: &DataType, rows: i64) -> usize {
+    let layout = layout(data_type);
+    let first = usize::from(layout.can_contain_null_mask);
+    let sizes = layout.buffers.iter().enumerate().map(|(at, buffer)| match buffer {
+        BufferSpec::FixedWidth { byte_width, alignment } => {
+            // SAFETY: the array has the buffers of its type.
+            let buffer = unsafe { *array.buffers.add(first + at) };
+            let is_aligned = buffer.align_offset(*alignment) == 0;
+            if is_aligned {
+                0
+            } else {
+                byte_width.saturating_mul(usize::try_from(rows).unwrap_or(0))
+            }
+        }
+        _ => 0,
+    });
+    sizes.fold(0, usize::saturating_add)
 }
 
 /// Checks the number of nulls where `arrow-array` does not: rows without a bit are valid to it, and so are all rows
@@ -910,6 +935,15 @@ mod tests {
             let error = import(raw, &data_type).unwrap_err();
             assert!(error.to_string().contains("indices that are no integers"), "{error}");
         }
+    }
+
+    #[test]
+    fn too_little_memory_for_buffers_that_are_not_aligned_is_an_error() {
+        let memory = [0_i64];
+        let odd = memory.as_ptr().cast::<u8>().wrapping_add(1);
+        let buffers = [std::ptr::null(), odd.cast(), std::ptr::null()];
+        let raw = RawArray { length: 1 << 47, n_buffers: 2, ..text(&buffers) };
+        assert!(matches!(import(raw, &DataType::Int64), Err(Error::OutOfMemory)));
     }
 
     #[test]
