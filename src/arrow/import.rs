@@ -701,12 +701,12 @@ fn check_nulls(array: &RawArray, data_type: &DataType) -> Result<(), &'static st
     let of = |number| usize::try_from(number).map_err(|_| "has too many rows");
     let (start, rows) = (of(array.offset)?, of(array.length)?);
     match array.null_count {
-        1.. if validity.is_null() => Err("has nulls, and nothing that says which rows they are"),
+        1.. if validity.is_null() => Err("has a number of nulls, but no bits that say which rows they are"),
         0 if !validity.is_null() && rows > 0 => {
             // SAFETY: the buffer has a bit for each row.
             let bits = unsafe { slice::from_raw_parts(validity, (start + rows).div_ceil(8)) };
             let valid = UnalignedBitChunk::new(bits, start, rows).count_ones();
-            if valid == rows { Ok(()) } else { Err("has nulls, and none by their number") }
+            if valid == rows { Ok(()) } else { Err("has null rows, but 0 as their number") }
         }
         _ => Ok(()),
     }
