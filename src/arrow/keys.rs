@@ -12,7 +12,7 @@ pub(super) struct Keys {
     nulls: Option<NullBuffer>,
     indices: Integers,
     rows: usize,
-    /// The number of values. An index without a value is that of a null row; see `import::validate`.
+    /// The number of values. An index without a value is that of a null row; see `import::content::validate`.
     values: usize,
 }
 
