@@ -76,7 +76,7 @@ pub(super) fn find_receipts(run: &mut Run<'_>) -> Outcome {
     }
     let message = match run.inputs.receipts {
         None => "receipts are required, but no folder of receipts was given",
-        Some(_) => "receipts are required, but their folder does not exist",
+        Some(_) => "receipts are required, but their folder does not exist or is not a folder",
     };
     Err(Failure::new(Code::MissingReceipts, message).at("receipts"))
 }
@@ -87,7 +87,9 @@ pub(super) fn find_policy(run: &mut Run<'_>) -> Outcome {
         return missing("a trust policy is required, but none was given");
     };
     match files::open(path) {
-        Err(Refusal::Missing | Refusal::Link) => missing("the trust policy is not a regular file"),
+        Err(Refusal::Missing | Refusal::Link) => {
+            missing("the trust policy does not exist or is not a regular file")
+        }
         found @ (Ok(_) | Err(Refusal::Unreadable)) => {
             run.policy_file = Some(found);
             Ok(())
@@ -290,7 +292,7 @@ pub(super) fn read_merkle(run: &mut Run<'_>) -> Outcome {
     };
     let file = match files::open(path) {
         Err(Refusal::Missing | Refusal::Link) => {
-            return missing("the Merkle attestation is not a regular file");
+            return missing("the Merkle attestation does not exist or is not a regular file");
         }
         found @ (Ok(_) | Err(Refusal::Unreadable)) => found,
     };

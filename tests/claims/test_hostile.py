@@ -480,3 +480,28 @@ def test_an_invalid_path_is_named(made: Made) -> None:
             cw.verify_claim(**given | {name: "\ud800"})
         with pytest.raises(ValueError, match=name):
             cw.verify_claim(**given | {name: "a\0"})
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "message"),
+    [
+        ("receipts", "5.1.2", "receipts are required, but their folder does not exist or is not a"),
+        ("trust_policy", "5.1.3", "the trust policy does not exist or is not a regular file"),
+        ("claim", "5.1.4", "the file does not exist or is not a regular file"),
+        (
+            "merkle_attestation",
+            "5.6.0",
+            "the Merkle attestation does not exist or is not a regular",
+        ),
+    ],
+)
+def test_a_missing_path_and_one_of_another_kind_have_a_true_message(
+    name: str, check: str, message: str, made: Made, tmp_path: Path
+) -> None:
+    folder, other_kind = tmp_path / "receipts", made.claim if name == "receipts" else tmp_path
+    for path in (tmp_path / "missing", other_kind):
+        given: dict[str, Any] = {"receipts": folder, "claim": made.claim, **made.options}
+        report = cw.verify_claim(made.bundle, **{**given, name: path})
+        assert report.error is not None
+        assert report.error.check == check
+        assert report.error.message.startswith(message)
