@@ -8,8 +8,8 @@
 //!
 //! The system may refuse the second try, too: another thread has taken the block, or it is in the heap of
 //! another thread. Then the request gets memory of a [`Pool`] that nothing else uses. It also lasts longer
-//! than the block: in a thread that has no 64 MiB of address space for a heap of its own, the GNU C library
-//! takes a page for each request.
+//! than the block: in a thread that has no 64 MiB of address space for a heap of its own, and in a process that
+//! had threads and ran out of memory, the GNU C library takes a page for each request.
 
 mod pool;
 
@@ -27,9 +27,37 @@ const BLOCK: Layout = match Layout::from_size_align(4 << 20, 16) {
 /// Larger requests fail as they do without a reserve: their callers check them.
 const LARGEST: usize = 1 << 20;
 
-static POOL: Pool = Pool::new();
+static POOLS: Pools = Pools { small: Pool::new(), large: Pool::new() };
 static KEPT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static IS_SHORT: AtomicBool = AtomicBool::new(false);
+
+/// One after the other in memory, so that one comparison tells whether a block is of either.
+#[repr(C)]
+struct Pools {
+    small: Pool<32, { 128 << 10 }, { 64 << 10 }>,
+    /// For lists and tables that grow until the next check, and for what the other one has no room for.
+    large: Pool<8, LARGEST, LARGEST>,
+}
+
+impl Pools {
+    #[inline]
+    fn has(&self, block: *mut u8) -> bool {
+        block.addr().wrapping_sub(std::ptr::from_ref(self).addr()) < size_of::<Self>()
+    }
+
+    fn take(&self, layout: Layout) -> *mut u8 {
+        let block = self.small.take(layout);
+        if block.is_null() { self.large.take(layout) } else { block }
+    }
+
+    fn give_back(&self, block: *mut u8) {
+        if self.small.has(block) {
+            self.small.give_back(block);
+        } else {
+            self.large.give_back(block);
+        }
+    }
+}
 
 /// The allocator of the system, with a reserve from the first call of [`fill`] on.
 ///
@@ -110,13 +138,13 @@ fn again(
     if found.is_null() { last() } else { found }
 }
 
-/// A block of the pool for a request that the system refused.
+/// A block of a pool for a request that the system refused.
 ///
 /// # Safety
 /// As for `GlobalAlloc::alloc_zeroed`.
 #[cold]
 unsafe fn zeroed_of_pool(layout: Layout) -> *mut u8 {
-    let block = POOL.take(layout);
+    let block = POOLS.take(layout);
     if !block.is_null() {
         // SAFETY: the block has this size.
         unsafe { block.write_bytes(0, layout.size()) };
@@ -138,14 +166,14 @@ unsafe fn moved(block: *mut u8, old: usize, new: *mut u8, size: usize, free: imp
 }
 
 // SAFETY: each method passes its arguments on to `System`, under the same contract. A request that is
-// repeated failed before, and so changed nothing. Blocks of the pool never reach `System`.
+// repeated failed before, and so changed nothing. Blocks of the pools never reach `System`.
 unsafe impl GlobalAlloc for Reserve {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: see above.
         let request = || unsafe { System.alloc(layout) };
         let found = request();
-        if found.is_null() { again(layout.size(), request, || POOL.take(layout)) } else { found }
+        if found.is_null() { again(layout.size(), request, || POOLS.take(layout)) } else { found }
     }
 
     #[inline]
@@ -161,18 +189,18 @@ unsafe impl GlobalAlloc for Reserve {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: see above; the caller promises that `size` is valid with this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        if POOL.has(block) {
+        if POOLS.has(block) {
             // SAFETY: see above.
             unsafe {
                 let new = self.alloc(wanted);
-                moved(block, layout.size(), new, size, || POOL.give_back(block));
+                moved(block, layout.size(), new, size, || POOLS.give_back(block));
                 return new;
             }
         }
         // SAFETY: see above.
         let request = || unsafe { System.realloc(block, layout, size) };
         let last = || {
-            let new = POOL.take(wanted);
+            let new = POOLS.take(wanted);
             // SAFETY: see above.
             unsafe { moved(block, layout.size(), new, size, || System.dealloc(block, layout)) };
             new
@@ -183,8 +211,8 @@ unsafe impl GlobalAlloc for Reserve {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if POOL.has(block) {
-            return POOL.give_back(block);
+        if POOLS.has(block) {
+            return POOLS.give_back(block);
         }
         // SAFETY: see above.
         unsafe { System.dealloc(block, layout) }
@@ -222,14 +250,25 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_has_a_block_for_each_request_that_is_tried_again() {
+        let layout = Layout::from_size_align(LARGEST, 16).unwrap();
+        let blocks: Vec<_> = (0..9).map(|_| POOLS.take(layout)).collect();
+        assert!(blocks[..8].iter().all(|&block| POOLS.has(block) && !POOLS.small.has(block)));
+        assert!(blocks[8].is_null());
+        blocks[..8].iter().for_each(|&block| POOLS.give_back(block));
+        assert_eq!(POOLS.take(layout), blocks[0]);
+        POOLS.give_back(blocks[0]);
+    }
+
+    #[test]
     fn a_block_of_the_pool_can_grow_and_is_freed() {
         let layout = Layout::from_size_align(100, 8).unwrap();
-        let block = POOL.take(layout);
+        let block = POOLS.take(layout);
         // SAFETY: each block is used within its size, and freed once, with its layout.
         unsafe {
             block.write_bytes(7, 100);
             let grown = Reserve.realloc(block, layout, 1000);
-            assert!(!POOL.has(grown));
+            assert!(!POOLS.has(grown));
             assert!((0..100).all(|at| *grown.add(at) == 7));
             Reserve.dealloc(grown, Layout::from_size_align(1000, 8).unwrap());
             let zeroed = zeroed_of_pool(layout);
@@ -237,7 +276,7 @@ mod tests {
             assert!((0..100).all(|at| *zeroed.add(at) == 0));
             Reserve.dealloc(zeroed, layout);
         }
-        assert_eq!(POOL.take(layout), block);
-        POOL.give_back(block);
+        assert_eq!(POOLS.take(layout), block);
+        POOLS.give_back(block);
     }
 }

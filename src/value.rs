@@ -374,9 +374,9 @@ impl<'a> Builder<'a> {
         self.steps.step();
         match self.open.last_mut() {
             None => self.done = Some(value),
-            Some(Open::Array { .. }) => self.elements.push(value),
+            Some(Open::Array { .. }) => memory::push(&mut self.elements, value),
             Some(Open::Object { key, place, .. }) => match place.take() {
-                None => self.members.push((std::mem::take(key), value)),
+                None => memory::push(&mut self.members, (std::mem::take(key), value)),
                 Some(place) => self.members[place].1 = value,
             },
         }

@@ -7,39 +7,39 @@
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-const PIECES: usize = 32;
-/// Bytes of a piece, and the largest alignment of a block in it.
-const PIECE: usize = 128 << 10;
+/// The largest alignment of a block.
 const ALIGNMENT: usize = 4 << 10;
 /// Blocks begin at multiples of this many bytes.
 const UNIT: usize = 16;
-const LARGEST: usize = PIECE / 2;
 
-/// It is in the section for zeros, so that it takes no pages before it is used.
+/// So many pieces of so many bytes, for blocks of at most a part of a piece. It is in the section for zeros, so that
+/// it takes no pages before it is used.
 #[repr(C, align(4096))]
-pub(super) struct Pool {
+pub(super) struct Pool<const PIECES: usize, const PIECE: usize, const LARGEST: usize> {
     bytes: UnsafeCell<[[u8; PIECE]; PIECES]>,
-    /// The number of blocks in a piece in the upper 16 bits, and its used units in the lower ones.
-    states: [AtomicU32; PIECES],
+    /// The number of blocks in a piece in the upper half, and its used units in the lower one.
+    states: [AtomicU64; PIECES],
 }
 
 // SAFETY: each byte belongs to the block of one caller, or to none.
-unsafe impl Sync for Pool {}
-
-const ONE_BLOCK: u32 = 1 << 16;
-
-fn units(state: u32) -> usize {
-    (state & 0xFFFF) as usize
+unsafe impl<const PIECES: usize, const PIECE: usize, const LARGEST: usize> Sync
+    for Pool<PIECES, PIECE, LARGEST>
+{
 }
 
-impl Pool {
-    #[expect(clippy::large_stack_arrays, reason = "a static, not the stack, holds it")]
+const ONE_BLOCK: u64 = 1 << 32;
+
+fn units(state: u64) -> usize {
+    usize::try_from(state & (ONE_BLOCK - 1)).unwrap_or(usize::MAX)
+}
+
+impl<const PIECES: usize, const PIECE: usize, const LARGEST: usize> Pool<PIECES, PIECE, LARGEST> {
     pub(super) const fn new() -> Self {
         Self {
             bytes: UnsafeCell::new([[0; PIECE]; PIECES]),
-            states: [const { AtomicU32::new(0) }; PIECES],
+            states: [const { AtomicU64::new(0) }; PIECES],
         }
     }
 
@@ -64,8 +64,7 @@ impl Pool {
         let start = |state| units(state).next_multiple_of(step);
         let more = |state| {
             let end = start(state) + layout.size().div_ceil(UNIT);
-            let end = u16::try_from(end).ok().filter(|&end| usize::from(end) <= PIECE / UNIT)?;
-            Some((state & !0xFFFF) + ONE_BLOCK + u32::from(end))
+            (end <= PIECE / UNIT).then(|| (state & !(ONE_BLOCK - 1)) + ONE_BLOCK + end as u64)
         };
         for (piece, state) in self.states.iter().enumerate() {
             if let Ok(before) = state.fetch_update(Ordering::AcqRel, Ordering::Acquire, more) {
@@ -93,13 +92,19 @@ mod tests {
     use super::*;
     use std::thread;
 
+    const PIECES: usize = 32;
+    const PIECE: usize = 128 << 10;
+    const LARGEST: usize = PIECE / 2;
+
+    type Small = super::Pool<PIECES, PIECE, LARGEST>;
+
     fn layout(size: usize, align: usize) -> Layout {
         Layout::from_size_align(size, align).unwrap()
     }
 
     #[test]
     fn blocks_do_not_overlap_until_they_are_freed() {
-        static POOL: Pool = Pool::new();
+        static POOL: Small = Small::new();
         let mut blocks = Vec::new();
         for index in 0.. {
             let layout = layout(1 + 997 * index % LARGEST, 1 << (index % 13));
@@ -125,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_request_that_no_piece_can_hold_gets_none() {
-        static POOL: Pool = Pool::new();
+        static POOL: Small = Small::new();
         assert!(POOL.take(layout(LARGEST + 1, 1)).is_null());
         assert!(POOL.take(layout(1, 2 * ALIGNMENT)).is_null());
         assert!(!POOL.has(null_mut()));
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn threads_get_blocks_of_their_own() {
-        static POOL: Pool = Pool::new();
+        static POOL: Small = Small::new();
         let rounds = if cfg!(miri) { 20 } else { 5_000 };
         let work = |thread: u8| {
             for round in 0..rounds {

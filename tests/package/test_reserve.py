@@ -1,13 +1,15 @@
 """A limit of address space gives `MemoryError`, never an abort, in threads as well.
 
 With less than 64 MiB of it, the GNU C library has no heap for a new thread, and takes a page for
-each request. Each call runs in forks of a process of its own, each with another limit
+each request; it does so in the main thread, too, if the process had threads and ran out of memory.
+Each call runs in forks of a process of its own, each with another limit
 (`python -m tests.package.test_reserve NAME`).
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import platform
 import subprocess
@@ -20,7 +22,7 @@ from pathlib import Path
 import pytest
 
 import compactwire as cw
-from compactwire import gcf
+from compactwire import cad, gcf
 from tests.scaling import claims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +76,54 @@ def with_threads_of_its_own() -> None:
     verify()
 
 
+@functools.cache
+def document() -> dict[str, object]:
+    sphere = {"type": "Sphere", "radius": 5, "segments": 0}
+    nodes = {str(n): {"op": sphere, "id": n, "name": f"n{n}"} for n in range(6000)}
+    return {"nodes": nodes, "roots": []}
+
+
+@functools.cache
+def document_text() -> str:
+    return json.dumps(document())
+
+
+@functools.cache
+def rows() -> list[dict[str, object]]:
+    return [{"id": n, "a": f"x{n}"} for n in range(5000)]
+
+
+CALLS: list[Callable[[], object]] = [
+    lambda: cad.to_binary(document()),
+    lambda: cad.loads(document_text()),
+    lambda: gcf.KeyedSet(rows(), key="id"),
+    read,
+]
+
+
+def after_a_thread() -> None:
+    # The memory of an object of this size is the C library's.
+    thread = threading.Thread(target=lambda: bytearray(1000))
+    thread.start()
+    thread.join()
+    # Inputs, not calls: these would leave memory to the next ones.
+    document_text(), rows(), text()
+
+
+def in_memory_that_ran_out(call: Callable[[], object]) -> None:
+    import resource  # Not on Windows.
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit(0)
+    held = []
+    for size in (1 << 22, 1 << 16, 2000):
+        with suppress(MemoryError):
+            while True:
+                held.append(bytes(size))
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+    call()
+
+
 def used() -> int:
     import resource  # Not on Windows.
 
@@ -89,6 +139,14 @@ def limit(left: int) -> None:
 CASES: dict[str, tuple[Callable[[], object], Callable[[], None], list[int]]] = {
     "in a thread": (read, in_a_thread, [MIB * n for n in range(2, 64, 4)]),
     "with threads": (verify, with_threads_of_its_own, [4096 * (n % 4) for n in range(40)]),
+    **{
+        f"after memory ran out {at}": (
+            after_a_thread,
+            functools.partial(in_memory_that_ran_out, call),
+            [MIB * n for n in range(1, 41)],
+        )
+        for at, call in enumerate(CALLS)
+    },
 }
 """The first use of a module, which takes more memory, the call, and the limits."""
 

@@ -9,6 +9,7 @@ use crate::cad::model::operations::{FieldKind, OpCode};
 use crate::cad::model::writing_order::order;
 use crate::cad::text::write::write_scene;
 use crate::interrupt::polled;
+use crate::memory;
 use crate::text::leb128;
 use std::collections::HashMap;
 
@@ -70,7 +71,9 @@ impl Writer {
         }
         let index = self.strings.len() as u64;
         leb128::write(text.len() as u64, &mut self.table);
+        memory::require(self.table.try_reserve(text.len()));
         self.table.extend(text.as_bytes());
+        memory::require(self.strings.try_reserve(1));
         self.strings.insert(text.to_owned(), index);
         index
     }
