@@ -259,6 +259,11 @@ def test_a_stream_that_fails_is_raised_with_its_message() -> None:
             arrow.encode(Column(["a"], error="the disk is gone"), errors=errors)
 
 
+def test_a_producer_that_says_nothing_of_its_failure_gives_no_reason() -> None:
+    with pytest.raises(cw.CompactWireError, match="it gives no reason"):
+        arrow.encode(Column(["a"], error="\n"))
+
+
 @pytest.mark.parametrize("format", [b"+l", b"+L", b"+vl", b"+vL", b"+m", b"+r", b"+w:2"])
 def test_a_schema_without_its_children_is_refused_quietly(format: bytes, capfd: Any) -> None:
     with pytest.raises(cw.CompactWireError, match="another number of children"):

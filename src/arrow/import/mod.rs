@@ -68,10 +68,11 @@ fn succeeded(stream: &mut FFI_ArrowArrayStream, code: c_int) -> Result<()> {
         // next call.
         unsafe {
             let text = get_last_error(&raw mut *stream);
-            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().trim().to_owned())
         }
     });
-    let reason = text.unwrap_or_else(|| "it gives no reason".to_owned());
+    let reason = text.filter(|text| !text.is_empty());
+    let reason = reason.unwrap_or_else(|| "it gives no reason".to_owned());
     Err(Error::ProducerFailed { code, reason })
 }
 
