@@ -274,7 +274,7 @@ pub(super) fn check_quorum(run: &mut Run<'_>) -> Outcome {
     for receipt in &run.receipts {
         let good = receipt.attestations.iter().filter(|attested| run.is_good(attested)).count();
         if (good as u64) < quorum {
-            let message = format!("{good} attestations are valid, but {quorum} are required");
+            let message = format!("valid attestations: {good}, required: {quorum}");
             return Err(receipt.fail(Code::AttestationMissing, message));
         }
     }
