@@ -234,6 +234,12 @@ def test_a_report_is_a_value(tmp_path: Path) -> None:
         good.ok = False  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("number", [0, -1, -(2**70)])
+def test_the_error_for_a_number_that_is_too_small_has_the_least(number: int) -> None:
+    with pytest.raises(ValueError, match="receipt_quorum must be 1 or more"):
+        cw.verify_claim("nowhere", None, "nowhere", receipt_quorum=number)
+
+
 def test_options_are_checked_before_files_are_read() -> None:
     def verify(**options: Any) -> cw.ClaimReport:
         return cw.verify_claim("nowhere", None, "nowhere", **options)

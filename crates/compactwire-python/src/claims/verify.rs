@@ -195,10 +195,7 @@ impl Heartbeat {
 
 /// `receipt_quorum=`: 1 or more.
 fn quorum(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    match whole(value, "receipt_quorum")? {
-        0 => Err(invalid_option("receipt_quorum", "receipt_quorum must be 1 or more")),
-        quorum => Ok(quorum),
-    }
+    whole(value, "receipt_quorum", 1)
 }
 
 /// `limits=`: a mapping of known names to numbers.
@@ -218,7 +215,7 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
             let message = format!("unknown limit {}; the limits are {names}", excerpt(&name));
             return Err(invalid_option("limits", &message));
         };
-        *limit = whole(&value, &name)?;
+        *limit = whole(&value, &name, 0)?;
         if !seen.insert(name.to_string()) {
             return Err(invalid_option("limits", &format!("duplicate limit {}", excerpt(&name))));
         }
@@ -226,17 +223,19 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
     Ok(limits)
 }
 
-/// A natural number but not a `bool`; numbers beyond 64 bits are clamped.
-fn whole(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
-    let negative = || invalid_option(name, &format!("{name} must not be negative"));
+/// An integer of at least `least` but not a `bool`; numbers beyond 64 bits are clamped.
+fn whole(value: &Bound<'_, PyAny>, name: &str, least: u64) -> PyResult<u64> {
+    let too_small = || invalid_option(name, &format!("{name} must be {least} or more"));
     if value.is_instance_of::<PyBool>() || !value.is_instance_of::<PyInt>() {
         let found = class_name(&value.get_type());
         return Err(PyTypeError::new_err(format!("{name} must be an int, not {found}")));
     }
     match value.extract::<i64>() {
-        Ok(number) => u64::try_from(number).map_err(|_| negative()),
+        Ok(number) => {
+            u64::try_from(number).ok().filter(|number| *number >= least).ok_or_else(too_small)
+        }
         Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
-        Err(_) if value.lt(0)? => Err(negative()),
+        Err(_) if value.lt(0)? => Err(too_small()),
         Err(_) => Ok(i64::MAX as u64),
     }
 }
