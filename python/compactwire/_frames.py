@@ -113,8 +113,11 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         objects, also as categories, that Arrow may change; and the problem, if there is one: two
         columns of one name, a name with U+0000, a column of values of several types, of a type that
         neither knows, of dicts that differ in their keys or the order of these, or of periods; and
-        a column of a type whose values DuckDB or Polars changes for Arrow.
+        a column of a type whose values DuckDB or Polars changes for Arrow. Data of Narwhals is that
+        of the library below it.
     """
+    if "narwhals" in _libraries(data) and hasattr(data, "to_native"):
+        return _readable_of_narwhals(data)
     if (name := _cut_name(data)) is not None:
         message = f"Arrow would end the name {name!r} before its U+0000; rename it"
         return data, Problem("unsupported_type", None, message)
@@ -146,6 +149,15 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
     if replaced:
         data = _with_values(data, columns, replaced, is_frame=is_frame)
     return _with_readable_index(data) if is_frame else (data, None)
+
+
+def _readable_of_narwhals(data: Any) -> tuple[Any, Problem | None]:
+    native, problem = readable(data.to_native())
+    if hasattr(native, "__arrow_c_stream__"):
+        return native, problem
+    # A Series of pandas before 3 is no column of Arrow, but Narwhals makes one of it.
+    narwhals: Any = sys.modules["narwhals"]
+    return narwhals.from_native(native, allow_series=True), problem
 
 
 # Where the data, schemas, fields and types of pyarrow and Polars have their names and parts.

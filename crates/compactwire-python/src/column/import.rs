@@ -162,8 +162,9 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     Ok(None)
 }
 
-/// The libraries whose names may contain U+0000, where Arrow ends them.
-const NAMED: &[&str] = &["_duckdb", "duckdb", "pandas", "polars", "pyarrow"];
+/// The libraries whose names may contain U+0000, where Arrow ends them, and Narwhals, whose data is that of
+/// another library.
+const NAMED: &[&str] = &["_duckdb", "duckdb", "narwhals", "pandas", "polars", "pyarrow"];
 
 /// Whether an object is of pandas, whose columns of objects need care.
 fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
