@@ -384,6 +384,27 @@ def test_a_column_that_pyarrow_cannot_copy_is_read() -> None:
     assert read(runs) == [(None, None), (None, "UnsupportedValue")]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_texts_of_an_extension_as_of_json_in_parquet_are_texts(tmp_path: Path, kind: Any) -> None:
+    texts = [None, '{"a": 1}', "[]"]
+    column = pa.ExtensionArray.from_storage(pa.json_(kind), pa.array(texts, kind))
+    rows = [(text, None) for text in texts]
+    assert read(column) == read(pa.table({"j": column}), column="j") == rows
+    hidden = pa.StructArray.from_arrays([column], ["j"], mask=pa.array([False, True, False]))
+    assert read(hidden[1:], column="j") == [(None, None), rows[2]]
+    assert read(column, kind="json") == rows
+    if kind != pa.string_view():  # Which not every version writes.
+        path = tmp_path / "a.parquet"
+        parquet.write_table(pa.table({"j": column}), path)
+        assert read(path, column="j") == rows
+        assert read(path)[1] == ('{"j":"{\\"a\\": 1}"}', None)
+
+
+def test_bytes_of_an_extension_are_no_texts() -> None:
+    column = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(16)], pa.binary(16)))
+    assert read(column) == [('"00000000-0000-0000-0000-000000000000"', None)]
+
+
 def test_lists_of_an_empty_slice_are_read() -> None:
     lists = pa.ListArray.from_arrays(pa.array([0, 0], pa.int32()), pa.array([1, 2]).slice(2))
     assert read(pa.table({"a": lists})) == [('{"a":[]}', None)]

@@ -380,13 +380,20 @@ def _as_series(source: Any) -> Any:
 
 
 def is_text(column: pa.DataType) -> bool:
-    """Whether a column of this type has texts, perhaps as bytes, or nulls only."""
-    types = need("pyarrow", "pyarrow").types
+    """Whether a column of this type has texts, perhaps as bytes, or nulls only.
+
+    So has that of an extension, such as of JSON in Parquet; but the bytes of one, as of UUIDs, are
+    no texts.
+    """
+    pa = need("pyarrow", "pyarrow")
+    types = pa.types
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    if isinstance(column, pa.BaseExtensionType):
+        return any(test(column.storage_type) for test in texts)
     if types.is_dictionary(column):
         column = column.value_type
-    nulls_or_text = (types.is_null, types.is_string, types.is_large_string, types.is_string_view)
     binary = (types.is_binary, types.is_large_binary, types.is_binary_view)
-    tests = (*nulls_or_text, *binary, types.is_fixed_size_binary)
+    tests = (types.is_null, *texts, *binary, types.is_fixed_size_binary)
     return any(test(column) for test in tests)
 
 
@@ -442,6 +449,8 @@ def _of_array(
         values = (value if is_valid else (None, None) for value, is_valid in found)
         yield from _bounded(values, reading.kind_or("json"))
         return
+    if isinstance(part, need("pyarrow", "pyarrow").ExtensionArray):
+        part = part.storage
     # Not a list of all of them: many rows can share one long text.
     texts = (scalar.as_py() for scalar in part)
     read = (_decoded(one) if isinstance(one, bytes) else (one, None) for one in texts)
