@@ -72,6 +72,14 @@ def wide_escapes(count: int) -> Any:
     return ["\U0001f600é\n" * count]
 
 
+def empty_lists(count: int) -> Any:
+    return [[] for _ in range(count)]
+
+
+def empty_dicts(count: int) -> Any:
+    return [{} for _ in range(count)]
+
+
 VALUES: list[tuple[Make, int]] = [
     (wide_row, 100_000),
     (long_keys, 500_000),
@@ -84,6 +92,8 @@ VALUES: list[tuple[Make, int]] = [
     (long_texts, 1_000_000),
     (escapes, 500_000),
     (wide_escapes, 500_000),
+    (empty_lists, 300_000),
+    (empty_dicts, 300_000),
 ]
 
 

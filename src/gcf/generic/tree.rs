@@ -471,8 +471,10 @@ impl<'a> Builder<'a> {
     /// Begins a container.
     ///
     /// # Errors
-    /// `limit_exceeded` if it is nested too deep.
+    /// `limit_exceeded` if it is nested too deep; `out_of_memory`.
     pub fn begin(&mut self, is_object: bool) -> Result<(), Error> {
+        // Its own node: an empty one has no others that ask for it.
+        self.expect(1)?;
         if self.open.len() >= self.limits.max_depth {
             let message = Limits::too_deep(self.limits.max_depth);
             return Err(self.error(Code::LimitExceeded, message));
