@@ -571,6 +571,22 @@ def repeated(pack: bool | str) -> Make:
     return lambda count: request(pack, **definitions(count))
 
 
+def lines_of(line: str) -> Make:
+    """A CAD text of so many lines, `#` in which is a number."""
+    return lambda count: "\n".join(
+        ["# vcad 0.2", "EMPTY", *(line.replace("#", str(n)) for n in range(count))]
+    )
+
+
+def ids_line(count: int) -> str:
+    ids = " ".join(str(2 * n) for n in range(count))
+    return "\n".join(["# vcad 0.2", f"IDS {ids}", *["EMPTY"] * count])
+
+
+def iter_compact(text: str) -> object:
+    return sum(1 for _ in cad.iter_compact([text]))
+
+
 TEXTS: list[Case] = [
     case("begin_array, begin_keyed_map", labels, long_text, 1_000_000),
     case("GraphStreamEncoder", graph_stream, lambda count: "x" * count, 1_000_000),
@@ -588,6 +604,11 @@ TEXTS: list[Case] = [
         )
         for make, large in ((xf_list, 120_000), (xf_text, 900_000), (xf_lines, 30_000))
     ),
+    *(
+        case(f"iter_compact of lines {line}", iter_compact, lines_of(line), 100_000)
+        for line in ('S 1 "n#"', "$n# = S 1", "ROOT 0 m", "LDIR l# 1 1 1 1 0 0 1", "INST i# p _ _")
+    ),
+    case("iter_compact of a line", iter_compact, ids_line, 100_000),
     case("definitions", defined, definitions, 2_000_000),
     case("many definitions", defined, many_definitions, 200),
     case("decode_request of definitions", decode_request, repeated(True), 20_000_000),

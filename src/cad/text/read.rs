@@ -355,6 +355,7 @@ impl Reader {
         annotations.apply_options(line, spec, &mut op)?;
         let name = annotations.name.take().or(label.map(Cow::Borrowed));
         if let Some(label) = label {
+            memory::require(self.labels.try_reserve(1));
             self.labels.insert(label.into(), self.node_kinds.len());
         }
         if annotations.named {
@@ -376,6 +377,7 @@ impl Reader {
             return;
         };
         let node = self.node_kinds.len();
+        memory::require(self.names.try_reserve(1));
         match self.names.entry(name.into()) {
             Entry::Vacant(entry) => {
                 entry.insert(NameTarget::Unique(node));

@@ -272,7 +272,7 @@ impl Reader {
             }
         };
         self.root_lines = RootLines::Listed;
-        self.sections.roots.push(Root { node, material, visible });
+        memory::push(&mut self.sections.roots, Root { node, material, visible });
         Ok(())
     }
 
@@ -300,7 +300,7 @@ impl Reader {
             Some([args.vector()?, args.vector()?, args.vector()?])
         };
         let instance = Instance { id, part, name, transform, material: args.optional_word() };
-        self.sections.instances.get_or_insert_default().push(instance);
+        memory::push(self.sections.instances.get_or_insert_default(), instance);
         Ok(())
     }
 
@@ -317,7 +317,7 @@ impl Reader {
         let name = name.as_ref().map(|name| name.value.clone().into_owned());
         let state = state.as_ref().map_or(Ok(0.0), Attribute::number)?;
         let joint = Joint { id, name, parent, child, anchors, kind, axis, limits, state };
-        self.sections.joints.get_or_insert_default().push(joint);
+        memory::push(self.sections.joints.get_or_insert_default(), joint);
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::read::Reader;
 use super::read_directives::Args;
 use crate::cad::model::ir::{Background, Camera, Effect, Environment, EnvironmentSource, Light};
 use crate::cad::model::kinds::{self, LIGHTS, PRESETS, TONES};
+use crate::memory;
 
 impl Reader {
     /// `ENV preset intensity|_`, `ENV "url" intensity|_`
@@ -67,7 +68,7 @@ impl Reader {
             Some(shadow) => Some(shadow.flag()?),
         };
         let light = Light { id, kind, vectors, numbers, color, intensity, enabled, shadow };
-        self.scene().lights.get_or_insert_default().push(light);
+        memory::push(self.scene().lights.get_or_insert_default(), light);
         Ok(())
     }
 
@@ -106,7 +107,7 @@ impl Reader {
             Some(string(args.line, token)?.into_owned())
         };
         let camera = Camera { id, name, position, target, fov };
-        self.scene().cameras.get_or_insert_default().push(camera);
+        memory::push(self.scene().cameras.get_or_insert_default(), camera);
         Ok(())
     }
 }

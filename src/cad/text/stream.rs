@@ -8,6 +8,13 @@ use crate::memory;
 /// The default limit of a stream for the length of a line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
 
+/// The bytes of memory for each word of a line: its token, and an attribute or argument made from it.
+const WORD_SIZE: usize = 96;
+/// The bytes of memory for each byte of a line: copies of strings.
+const TEXT_FACTOR: usize = 8;
+/// Shorter lines take little.
+const LONG: usize = 512;
+
 /// Reads a text from chunks, which may be split anywhere.
 ///
 /// It keeps in memory one line, one sketch, the names, everything but the nodes, and up to two
@@ -61,6 +68,8 @@ impl Stream {
                 0 => line.strip_prefix(BOM).unwrap_or(line),
                 _ => line,
             };
+            // Also ends the call if memory ran short at the line before.
+            memory::require(memory::ensure(memory_of(line)));
             let line = std::str::from_utf8(line).map_err(|error| {
                 let valid = std::str::from_utf8(&line[..error.valid_up_to()]);
                 self.reader.not_utf8(valid.unwrap_or_default())
@@ -121,4 +130,13 @@ impl Stream {
         let sections = reader.finish_sections(true)?;
         Ok((sections, move |node| ids.id(node)))
     }
+}
+
+/// An upper bound on the memory to read a line, apart from what stays afterwards, if it is large.
+fn memory_of(line: &[u8]) -> usize {
+    if line.len() < LONG {
+        return 0;
+    }
+    let words = line.iter().filter(|byte| byte.is_ascii_whitespace()).count() + 1;
+    words.saturating_mul(WORD_SIZE).saturating_add(line.len().saturating_mul(TEXT_FACTOR))
 }
