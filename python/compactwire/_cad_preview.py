@@ -36,6 +36,8 @@ _SHARP_DEGREES = 25.0
 # Solids are cut into triangles of about two of so many parts of their largest extent: a face is
 # painted whole, in the order of depths.
 _PIECES = 60
+# The largest height at which letters are outlined.
+_LETTER_SIZE = 100.0
 # An image of 4096 by 4096, which takes 64 MiB while it is drawn.
 _MAX_PIXELS = 1 << 24
 
@@ -305,8 +307,12 @@ class _Evaluator:
         if not op["text"].strip():
             return _Flat(self, op, [])
         self.note(node, "Text2D is drawn in another font")
-        path: Any = TextPath((0, 0), op["text"].replace("$", r"\$"), size=op["height"])
-        loops = [[(x, y) for x, y in loop[:-1]] for loop in path.to_polygons()]
+        # A curve becomes the more points the larger it is, so large letters are scaled.
+        height = op["height"]
+        size = max(-_LETTER_SIZE, min(height, _LETTER_SIZE))
+        path: Any = TextPath((0, 0), op["text"].replace("$", r"\$"), size=size)
+        scale = height / size if size else 1.0
+        loops = [[(x * scale, y * scale) for x, y in loop[:-1]] for loop in path.to_polygons()]
         return _Flat(self, op, loops)
 
     def do_extrude(self, _: int, op: Any) -> Any:

@@ -231,6 +231,16 @@ def test_a_color_beyond_its_range_is_drawn_as_the_nearest(color: str) -> None:
     assert picture.data == cad.preview(nearest, width=64, height=64).data
 
 
+def test_large_letters_have_no_more_points_than_small_ones() -> None:
+    def text(height: float) -> Any:
+        lines = ["# vcad 0.2 x1", f'TX 0 0 0 1 0 0 0 1 0 {height} "@8" "font"', "E 0 0 0 1"]
+        return solids(cad.from_compact("\n".join(lines)))[0][0][0]
+
+    small, large = text(100), text(1e8)
+    assert large.num_tri() == small.num_tri()
+    assert large.volume() == pytest.approx(small.volume() * 1e12, rel=1e-6)
+
+
 def test_drawn_triangles_are_limited_where_pieces_are_made() -> None:
     import numpy as np
 
