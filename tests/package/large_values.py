@@ -695,6 +695,7 @@ SMALL = [
     case("fields of StreamEncoder", wide_tables, many_names, 20_000),
     case("members of StreamEncoder", many_members, many_names, 10_000),
     case("symbols of GraphStreamEncoder", many_streamed, many_names, 5_000),
+    case("many symbols of GraphStreamEncoder", many_streamed, many_names, 40_000),
     case("Symbol, Edge", many_symbols, many_names, 5_000),
     case("graphs of one session", one_session, many_payloads, 2_000),
     case("sessions", many_sessions, many_names, 1_000),

@@ -11,10 +11,11 @@ use super::vocabulary::abbreviated;
 use crate::excerpt::excerpt;
 use crate::gcf::error::{Code, Read, fault};
 use crate::limits::DEFAULT_MAX_SIZE;
+use crate::memory;
 use hashbrown::{Equivalent, HashMap};
 #[cfg(feature = "session")]
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, TryReserveError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -209,6 +210,12 @@ impl SentSymbols {
     /// Whether the session has not started over since the stream began.
     pub(crate) fn is_in(&self, epoch: Epoch) -> bool {
         self.epoch == epoch
+    }
+
+    /// Reserves memory for one more symbol of a stream, also for its end.
+    pub(crate) fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.last.try_reserve(self.ids.len() + 1)?;
+        self.ids.try_reserve(1).map_err(|_| memory::exhausted())
     }
 
     /// Returns the id of a symbol, and whether the peer knows the symbol. Returns `None` if the session

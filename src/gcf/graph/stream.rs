@@ -164,7 +164,9 @@ impl StreamEncoder {
         let (id, known) = match (self.session, sent) {
             (None, _) => (index, false),
             (Some(epoch), sent) => {
-                sent.and_then(|sent| sent.assign(symbol, epoch)).ok_or_else(started_over)?
+                let sent = sent.ok_or_else(started_over)?;
+                sent.reserve()?;
+                sent.assign(symbol, epoch).ok_or_else(started_over)?
             }
         };
         self.identities.insert(identity);
