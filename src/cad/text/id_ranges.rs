@@ -5,6 +5,7 @@
 use super::lex::{Line, LineError, Token};
 use crate::cad::error::Truncated;
 use crate::cad::model::number;
+use crate::memory;
 use std::collections::BTreeMap;
 
 /// Maps node indexes to ids.
@@ -43,7 +44,7 @@ impl IdRanges {
                 return Err(LineError::new(token.start, format!("IDS repeats id {id}")));
             }
             earlier.insert(start, end);
-            ids.ranges.push(Range { index: ids.total, start, end });
+            memory::push(&mut ids.ranges, Range { index: ids.total, start, end });
             ids.total += u128::from(end - start) + 1;
         }
         Ok(ids)

@@ -10,6 +10,7 @@
 //! Tokens are byte ranges and borrow nothing, so one list is reused for all lines.
 
 use super::directive_table::{Directive, EXTRA};
+use crate::memory;
 use std::borrow::Cow;
 
 /// A byte range of a line, and its form.
@@ -177,7 +178,7 @@ pub(crate) fn split_v0_1(line: &str, tokens: &mut Vec<Token>) {
             return;
         }
         at = word_end(line, start, |byte| byte == Byte::Hash);
-        tokens.push(Token { start, end: at, form: Form::Word });
+        memory::push(tokens, Token { start, end: at, form: Form::Word });
     }
 }
 
@@ -228,7 +229,7 @@ pub(crate) fn split_v0_2(line: &str, tokens: &mut Vec<Token>) -> Result<(), Line
             return Err(LineError::new(token.end, "expected a space after a string"));
         }
         at = token.end;
-        tokens.push(token);
+        memory::push(tokens, token);
         if tokens.len() == 1 && token.form == Form::Word {
             let word = &line[token.start..token.end];
             if word == EXTRA {
@@ -253,7 +254,7 @@ fn pointer_and_json(line: &str, at: usize, tokens: &mut Vec<Token>) -> Result<()
         return Err(LineError::new(token.end, "expected a space after a string"));
     }
     if let Some(start) = token_start(line, token.end) {
-        tokens.push(Token { start, end: line.trim_end().len(), form: Form::Word });
+        memory::push(tokens, Token { start, end: line.trim_end().len(), form: Form::Word });
     }
     Ok(())
 }

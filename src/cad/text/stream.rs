@@ -9,7 +9,7 @@ use crate::memory;
 pub const MAX_LINE: usize = 1 << 20;
 
 /// The bytes of memory for each word of a line: its token, and an attribute or argument made from it.
-const WORD_SIZE: usize = 96;
+const WORD_SIZE: usize = 160;
 /// The bytes of memory for each byte of a line: copies of strings.
 const TEXT_FACTOR: usize = 8;
 /// Shorter lines take little.
