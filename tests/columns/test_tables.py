@@ -179,7 +179,8 @@ def test_an_index_of_pandas_is_a_column_unless_it_is_a_range() -> None:
 
 
 def test_a_series_of_pandas_is_an_array() -> None:
-    pandas = pytest.importorskip("pandas", "3", reason="NOT RUN: it is a column from pandas 3 on")
+    # Before version 3, it is no column.
+    pandas = pytest.importorskip("pandas", "3", reason="NOT RUN: pandas is not installed")
     assert gcf.loads(gcf.dumps(pandas.Series([1, 3, 4]))) == [1, 3, 4]
 
 
@@ -401,7 +402,7 @@ def columns(draw: st.DrawFn, depth: int = 2) -> tuple[Any, Any]:
 
 @given(st.data())
 def test_any_table(data: st.DataObject) -> None:
-    pytest.importorskip("pyarrow", "22", reason="NOT RUN: to_pylist leaves maps in maps")
+    pytest.importorskip("pyarrow", "22")  # Before, `to_pylist` leaves maps in maps as lists.
     names = data.draw(st.lists(NAMES, unique=True, max_size=4))
     fields = {name: data.draw(columns()) for name in names}
     count = data.draw(st.integers(0, 6))

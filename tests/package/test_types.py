@@ -90,7 +90,7 @@ def pandas(make: Callable[[Any], Any]) -> Callable[[], Any]:
 
 
 EASTERN = timezone(timedelta(hours=-5))
-NO_SERIES = "NOT RUN: a Series is a column from pandas 3 on"
+NO_PANDAS = "NOT RUN: pandas is not installed"
 
 # The value, or a function that makes it from an optional package; and the JSON of it.
 TABLE: dict[str, tuple[Any, str]] = {
@@ -286,7 +286,7 @@ def test_common_types_are_written_alike(function: str, name: str) -> None:
 
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "Etc/GMT+5", "-05:00", "fixed"])
 def test_times_of_pandas_in_a_zone_are_written_alike(zone: str | None) -> None:
-    pd = pytest.importorskip("pandas", "3", reason=NO_SERIES)
+    pd = pytest.importorskip("pandas", "3", reason=NO_PANDAS)  # Before, a Series is no column.
     pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
     index = pd.DatetimeIndex(
         ["2026-01-01T00:00:00.5", "NaT", "2026-07-01T00:00:00.000000001"],
@@ -308,7 +308,7 @@ def test_times_of_pandas_in_a_zone_are_written_alike(zone: str | None) -> None:
 
 
 def test_a_categorical_of_objects_is_written_as_the_series_of_its_values() -> None:
-    pd = pytest.importorskip("pandas", "3", reason=NO_SERIES)
+    pd = pytest.importorskip("pandas", "3", reason=NO_PANDAS)  # Before, a Series is no column.
     pytest.importorskip("pyarrow", reason="NOT RUN: pyarrow is not installed")
     times = pd.Index([pd.Timestamp("2026-01-01", tz="Asia/Tokyo")], dtype=object)
     values = pd.Categorical.from_codes([0, -1], categories=times)
@@ -575,7 +575,7 @@ def test_default_does_not_get_a_field_without_a_value() -> None:
 
 
 def test_an_index_of_pandas_is_written_as_a_series_of_it() -> None:
-    pandas = pytest.importorskip("pandas", "3", reason=NO_SERIES)
+    pandas = pytest.importorskip("pandas", "3", reason=NO_PANDAS)  # Before, a Series is no column.
     for values in ([1.5, None], ["a", None], pandas.to_datetime(["2026-01-01", None], utc=True)):
         index = pandas.Index(values)
         series = pandas.Series(index)
