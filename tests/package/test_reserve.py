@@ -93,12 +93,12 @@ def rows() -> list[dict[str, object]]:
     return [{"id": n, "a": f"x{n}"} for n in range(5000)]
 
 
-CALLS: list[Callable[[], object]] = [
-    lambda: cad.to_binary(document()),
-    lambda: cad.loads(document_text()),
-    lambda: gcf.KeyedSet(rows(), key="id"),
-    read,
-]
+CALLS: dict[str, Callable[[], object]] = {
+    "cad.to_binary": lambda: cad.to_binary(document()),
+    "cad.loads": lambda: cad.loads(document_text()),
+    "gcf.KeyedSet": lambda: gcf.KeyedSet(rows(), key="id"),
+    "gcf.loads": read,
+}
 
 
 def after_a_thread() -> None:
@@ -140,12 +140,12 @@ CASES: dict[str, tuple[Callable[[], object], Callable[[], None], list[int]]] = {
     "in a thread": (read, in_a_thread, [MIB * n for n in range(2, 64, 4)]),
     "with threads": (verify, with_threads_of_its_own, [4096 * (n % 4) for n in range(40)]),
     **{
-        f"after memory ran out {at}": (
+        f"after memory ran out: {name}": (
             after_a_thread,
             functools.partial(in_memory_that_ran_out, call),
             [MIB * n for n in range(1, 41)],
         )
-        for at, call in enumerate(CALLS)
+        for name, call in CALLS.items()
     },
 }
 """The first use of a module, which takes more memory, the call, and the limits."""
