@@ -139,7 +139,9 @@ pub(super) fn verify_claim(
         strict_trust: all.strict_trust || strict_trust,
         strict_identity: all.strict_identity || strict_identity,
         require_merkle_attestation: all.require_merkle_attestation || require_merkle_attestation,
-        receipt_quorum: receipt_quorum.map(quorum).transpose()?,
+        receipt_quorum: receipt_quorum
+            .map(|value| whole(value, "receipt_quorum", 1))
+            .transpose()?,
         accept_reference_scope,
         bind_receipts,
         require_canonical: all.require_canonical || require_canonical,
@@ -191,11 +193,6 @@ impl Heartbeat {
             }
         }
     }
-}
-
-/// `receipt_quorum=`: 1 or more.
-fn quorum(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    whole(value, "receipt_quorum", 1)
 }
 
 /// `limits=`: a mapping of known names to numbers.
