@@ -140,8 +140,7 @@ impl KeyedSet {
         memory::ensure(size_of_rows(&rows).saturating_mul(FACTOR))?;
         let key = check_fields(key, &fields)?;
         let mut set = Self { name, fields, key, rows, index: HashMap::new(), root: String::new() };
-        let reserved = set.index.try_reserve(set.rows.len());
-        memory::require(reserved.map_err(|_| memory::exhausted()));
+        set.index.try_reserve(set.rows.len()).map_err(|_| memory::exhausted())?;
         for at in polled(0..set.rows.len()) {
             let row = std::mem::take(&mut set.rows[at]);
             let row = set.check_row(row, at)?;
