@@ -35,7 +35,7 @@ static IS_SHORT: AtomicBool = AtomicBool::new(false);
 #[repr(C)]
 struct Pools {
     small: Pool<32, { 128 << 10 }, { 64 << 10 }>,
-    /// For lists and tables that grow until the next check, and for what the other one has no room for.
+    /// For vectors and hash tables that grow until the next check, and for what the other one has no room for.
     large: Pool<8, LARGEST, LARGEST>,
 }
 

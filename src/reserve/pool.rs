@@ -1,4 +1,4 @@
-//! A pool of memory for small requests that the system refuses.
+//! A pool of memory for requests that the system refuses.
 //!
 //! The pool has pieces. A piece hands out its bytes in order, and starts over once all its blocks are freed: a
 //! block that lives long keeps one piece from doing so, not all. There is no lock, because a process that
@@ -14,8 +14,8 @@ const ALIGNMENT: usize = 4 << 10;
 /// Blocks begin at multiples of this many bytes.
 const UNIT: usize = 16;
 
-/// So many pieces of so many bytes, for blocks of at most a part of a piece. It is in the section for zeros, so that
-/// it takes no pages before it is used.
+/// `PIECES` pieces of `PIECE` bytes, for blocks of at most `LARGEST` bytes. It is in the section for zeros, so that it
+/// takes no pages before it is used.
 #[repr(C, align(4096))]
 pub(super) struct Pool<const PIECES: usize, const PIECE: usize, const LARGEST: usize> {
     bytes: UnsafeCell<[[u8; PIECE]; PIECES]>,

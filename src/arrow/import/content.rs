@@ -1,5 +1,5 @@
 //! The content of an imported array: its values are validated in parts, so that the call can be stopped, and what chunks
-//! share only once.
+//! share only once. Before that, offsets that no row has are replaced, because Arrow lets them be any.
 
 use crate::interrupt::{poll, run_apart};
 use arrow_buffer::{Buffer, NullBuffer};
