@@ -112,9 +112,9 @@ def readable(data: Any, /) -> tuple[Any, Problem | None]:
         Arrow has another; of pandas with what `types="common"` writes in columns and indexes of
         objects, also as categories, that Arrow may change; and the problem, if there is one: two
         columns of one name, a name with U+0000, a column of values of several types, of a type that
-        neither knows, of dicts that differ in their keys or the order of these, or of periods; and
-        a column of a type whose values DuckDB or Polars changes for Arrow. Data of Narwhals is that
-        of the library below it.
+        neither knows, of dicts that differ in their keys or the order of these, of periods, or of
+        sparse values; and a column of a type whose values DuckDB or Polars changes for Arrow. Data
+        of Narwhals is that of the library below it.
     """
     if "narwhals" in _libraries(data) and hasattr(data, "to_native"):
         return _readable_of_narwhals(data)
@@ -306,6 +306,8 @@ def _checked(column: Any) -> tuple[Any, str | None]:
     kind = str(categories.dtype)
     if kind.startswith("period"):
         return None, "periods, which Arrow would write as numbers"
+    if kind.startswith("Sparse"):
+        return None, "sparse values, which Arrow cannot have; sparse.to_dense() makes others"
     if kind != "object":
         return None, None
     try:

@@ -322,6 +322,14 @@ PERIODS = [pandas.Period("2026"), pandas.Period("2027")]
 MIXED = [pandas.Timestamp("2026"), 1.5]
 
 
+def test_sparse_values_are_an_error_that_says_how_to_make_others() -> None:
+    column = pandas.Series(pandas.arrays.SparseArray([0, 0, 1]), name="rare")
+    for data in (column, column.to_frame()):
+        with pytest.raises(cw.UnsupportedValue, match=r"has sparse values.*sparse\.to_dense"):
+            gcf.dumps(data)
+    assert gcf.loads(gcf.dumps(column.sparse.to_dense())) == [0, 0, 1]
+
+
 @pytest.mark.parametrize("values", [PERIODS, MIXED], ids=["periods", "several types"])
 def test_categories_and_indexes_that_arrow_would_change_are_an_error(values: list[Any]) -> None:
     rows = {"a": [1, 2]}

@@ -305,6 +305,19 @@ def test_a_time_beyond_the_day_is_named() -> None:
         gcf.dumps(pa.array([86_400], pa.int32()).cast(pa.time32("s")))
 
 
+@pytest.mark.parametrize("more", [1, -1, 43_200_000])
+def test_a_date_with_a_part_of_a_day_is_named(more: int) -> None:
+    day = 86_400_000
+    for milliseconds, text in ((0, "1970-01-01"), (-day, "1969-12-31")):
+        dates = [
+            pa.array([at], pa.int64()).view(pa.date64())
+            for at in (milliseconds, milliseconds + more)
+        ]
+        assert gcf.loads(gcf.dumps(dates[0])) == [text]
+        with pytest.raises(cw.UnsupportedValue, match="not a whole day"):
+            gcf.dumps(dates[1])
+
+
 def test_a_map_is_an_object_where_to_pylist_has_pairs() -> None:
     maps = pa.array([[("a", 1), ("b", 2)], [("a", 3)]], pa.map_(pa.utf8(), pa.int64()))
     for data in (maps, pa.table({"m": maps})):

@@ -21,6 +21,8 @@ use std::fmt::Write;
 /// The years that Python's dates have.
 const YEARS: std::ops::RangeInclusive<i32> = 1..=9999;
 
+const MILLISECONDS_OF_DAY: i64 = 24 * 60 * 60 * 1000;
+
 /// A column of dates, times, decimals or UUIDs.
 pub(super) struct Moments {
     array: ArrayRef,
@@ -87,11 +89,13 @@ impl Moments {
     pub(super) fn invalid(&self) -> &'static str {
         match self.array.data_type() {
             DataType::Time32(_) | DataType::Time64(_) => "the time is not a time of day",
+            DataType::Date64 => "the date is not a whole day within the years 1 to 9999",
             _ => "the time is not within the years 1 to 9999",
         }
     }
 
-    /// The text of a row that is not null; `None` for a time outside of the years 1 to 9999, or of the day.
+    /// The text of a row that is not null; `None` for a time outside of the years 1 to 9999, or of the day, and
+    /// for a date with a part of a day.
     pub(super) fn text(&self, row: usize) -> Option<String> {
         macro_rules! value {
             ($type:ty) => {
@@ -105,7 +109,10 @@ impl Moments {
         }
         match self.array.data_type() {
             DataType::Date32 => date::<Date32Type>(value!(Date32Type).into()),
-            DataType::Date64 => date::<Date64Type>(value!(Date64Type)),
+            DataType::Date64 => {
+                let is_day = |milliseconds: &i64| milliseconds % MILLISECONDS_OF_DAY == 0;
+                Some(value!(Date64Type)).filter(is_day).and_then(date::<Date64Type>)
+            }
             DataType::Time32(TimeUnit::Second) => {
                 time::<Time32SecondType>(value!(Time32SecondType).into())
             }
