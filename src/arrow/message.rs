@@ -146,11 +146,7 @@ pub fn decode(
             Ok(opened) => opened.read(),
             Err(error) => Err(error.clone()),
         };
-        let decoded = match (decoded, fallback.then(|| wire.as_text()).flatten()) {
-            (Ok(decoded), _) => decoded,
-            (Err(_), Some(text)) => compact::raw(text),
-            (Err(error), None) => return Err(error.into()),
-        };
+        let decoded = if fallback { compact::or_raw(decoded, wire) } else { decoded }?;
         for (at, field) in fields.iter().enumerate() {
             field.append(at, &decoded, cells)?;
         }

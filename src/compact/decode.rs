@@ -66,7 +66,7 @@ impl Default for DecodeOptions<'_> {
 /// Decodes a response in any format of either protocol version.
 ///
 /// # Errors
-/// [`DecodeError`]. A caller that accepts any text as an answer falls back to [`raw`] (v4 section 8).
+/// [`DecodeError`]. A caller that accepts any text as an answer falls back to it with [`or_raw`] (v4 section 8).
 pub fn decode<'a>(
     wire: impl Into<Wire<'a>>,
     options: &DecodeOptions<'_>,
@@ -77,9 +77,21 @@ pub fn decode<'a>(
     Ok(Decoded { response: response.into_owned(), format, layout })
 }
 
-/// A response whose result is the text itself.
-pub fn raw(wire: &str) -> Decoded<'_> {
-    Decoded { response: Response::new(wire), format: None, layout: None }
+/// The decoded message; if it cannot be decoded, a response whose result is the message itself, if it is a text.
+///
+/// # Errors
+/// The [`DecodeError`] of bytes that are no text, and [`DecodeError::OutOfMemory`]: the message may be valid.
+pub fn or_raw<'a>(
+    decoded: Result<Decoded<'a>, DecodeError>,
+    wire: Wire<'a>,
+) -> Result<Decoded<'a>, DecodeError> {
+    match (decoded, wire.as_text()) {
+        (Err(error @ DecodeError::OutOfMemory { .. }), _) => Err(error),
+        (Err(_), Some(text)) => {
+            Ok(Decoded { response: Response::new(text), format: None, layout: None })
+        }
+        (decoded, _) => decoded,
+    }
 }
 
 /// An estimate of how many bytes [`open`] produces from `wire`, without decoding it. Callers use it

@@ -149,7 +149,10 @@ fn auto<C: Carrier>(
     if len < short {
         // The DSL cannot carry a model with a separator.
         let text = dsl::write(response, options.protocol);
-        return text.map(C::text).or_else(|_| write(Transport::Base85));
+        return match text {
+            Err(error) if !error.out_of_memory => write(Transport::Base85),
+            text => text.map(C::text),
+        };
     }
     auto_transport(len, options, write)
 }
@@ -195,7 +198,9 @@ pub(super) fn shortest<C: Carrier>(
     others: impl IntoIterator<Item = Format>,
     write: impl Fn(Format) -> Result<C, EncodeError>,
 ) -> Result<C, EncodeError> {
-    others.into_iter().map(&write).fold(write(first), |best, wire| match (best, wire) {
+    others.into_iter().fold(write(first), |best, format| match (best, write(format)) {
+        // The shortest may be one that there was no memory for.
+        (Err(error), _) | (_, Err(error)) if error.out_of_memory => Err(error),
         (Ok(best), Ok(wire)) if wire.size() < best.size() => Ok(wire),
         (Err(_), Ok(wire)) => Ok(wire),
         (best, _) => best,

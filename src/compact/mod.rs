@@ -62,7 +62,7 @@ pub use crate::compression::Stream;
 pub use crate::msgpack::Error as MsgpackError;
 pub use carrier::Wire;
 pub use decode::{
-    Compression, DecodeOptions, NamedDictionary, Opened, decode, expected_size, open, raw,
+    Compression, DecodeOptions, NamedDictionary, Opened, decode, expected_size, open, or_raw,
 };
 pub use detect::detect;
 pub use dictionary::{DEFAULT_SIZE, Description, Dictionary, sample};

@@ -94,8 +94,10 @@ impl ToolCall<'_> {
                     return Ok(C::text(text));
                 }
                 // Only JSON can carry every integer.
-                let message = encode::auto_transport(text.len(), options, write_message);
-                Ok(message.unwrap_or_else(|_| C::text(text)))
+                match encode::auto_transport(text.len(), options, write_message) {
+                    Err(error) if !error.out_of_memory => Ok(C::text(text)),
+                    message => message,
+                }
             }
         }
     }

@@ -242,11 +242,8 @@ pub(super) fn decode<'py>(
         Ok(opened) => detached(py, bytes, || opened.read())?,
         Err(error) => Err(error.clone()),
     };
-    let decoded = match (decoded, fallback.then(|| wire.as_text()).flatten()) {
-        (Err(_), Some(text)) => compact::raw(text),
-        (decoded, _) => decoded?,
-    };
-    Ok(Response::from_core(py, &decoded)?)
+    let decoded = if fallback { compact::or_raw(decoded, wire) } else { decoded };
+    Ok(Response::from_core(py, &decoded?)?)
 }
 
 /// Detect the format of a message by its first characters, without decoding it.
