@@ -63,8 +63,15 @@ pub struct EncodeError {
 
 /// An error in the saved state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid session state: {0}")]
-pub struct StateError(pub(super) String);
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum StateError {
+    /// The bytes are no state of this version, or their fields contradict each other.
+    #[error("invalid session state: {0}")]
+    Invalid(String),
+    /// There is not enough memory for the session, or for its state.
+    #[error("{NO_MEMORY}")]
+    OutOfMemory,
+}
 
 impl EncodeError {
     pub(super) fn new(field: &'static str, message: impl Into<String>) -> Self {

@@ -13,6 +13,7 @@ use super::keyed::Sets;
 use super::memory::Memory;
 use super::stats::Stats;
 use super::{Limits, Session};
+use crate::gcf;
 use crate::gcf::graph::{KnownSymbol, SentState, SentSymbols, SymbolTable};
 use crate::gcf::keyed::KeyedSet;
 use rmp_serde::decode::Error;
@@ -52,24 +53,26 @@ impl Session {
     /// The session as bytes.
     ///
     /// # Errors
-    /// [`StateError`]: a part is too large for `MessagePack`.
+    /// [`StateError`]: a part is too large for `MessagePack`, or there is not enough memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
         let state = State {
             version: VERSION,
             max_size: self.limits.max_size,
             stats: self.stats,
-            sent: Part::of(&self.sent),
-            received: Part::of(&self.received),
+            sent: Part::of(&self.sent)?,
+            received: Part::of(&self.received)?,
         };
-        rmp_serde::to_vec(&state).map_err(|error| StateError(error.to_string()))
+        rmp_serde::to_vec(&state).map_err(|error| StateError::Invalid(error.to_string()))
     }
 
     /// Restores a session from the bytes of [`Session::to_bytes`].
     ///
     /// # Errors
-    /// [`StateError`]: the bytes are invalid or of another version, or two fields contradict each other.
+    /// [`StateError`]: the bytes are invalid or of another version, two fields contradict each other, or there is
+    /// not enough memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
-        let unknown = || StateError("expected the output of to_bytes of this version".into());
+        let unknown =
+            || StateError::Invalid("expected the output of to_bytes of this version".into());
         let mut reader = rmp_serde::Deserializer::from_read_ref(bytes);
         let State { version, max_size, stats, sent, received } =
             State::deserialize(&mut reader).map_err(|_| unknown())?;
@@ -78,7 +81,9 @@ impl Session {
             return Err(unknown());
         }
         if version != VERSION {
-            return Err(StateError(format!("expected version {VERSION}, found {version}")));
+            return Err(StateError::Invalid(format!(
+                "expected version {VERSION}, found {version}"
+            )));
         }
         sent.check("sent", max_size)?;
         received.check("received", max_size)?;
@@ -92,7 +97,7 @@ impl Session {
 
 /// Returns an error about a part of the state unless `holds`.
 fn ensure(holds: bool, part: &str, problem: &str) -> Result<(), StateError> {
-    if holds { Ok(()) } else { Err(StateError(format!("{part}: {problem}"))) }
+    if holds { Ok(()) } else { Err(StateError::Invalid(format!("{part}: {problem}"))) }
 }
 
 /// Checks the fields that only one of the directions can have.
@@ -125,11 +130,12 @@ fn check_stats(stats: Stats, sent: &Part, received: &Part) -> Result<(), StateEr
 }
 
 impl Part {
-    fn of(memory: &Memory) -> Self {
+    fn of(memory: &Memory) -> Result<Self, StateError> {
         let pairs = |table: &Definitions| {
             table.iter().map(|entry| (entry.id.clone(), entry.content.to_string())).collect()
         };
-        Self {
+        let sets = memory.sets.iter().map(|set| set.write("").map_err(|error| of_set("", &error)));
+        Ok(Self {
             tools: pairs(&memory.tools),
             prompts: pairs(&memory.prompts),
             context: memory.context.text().to_owned(),
@@ -138,8 +144,8 @@ impl Part {
             reported: memory.reported,
             declared: memory.declared.state(),
             symbols: memory.symbols.state(),
-            sets: memory.sets.iter().filter_map(|set| set.write("").ok()).collect(),
-        }
+            sets: sets.collect::<Result<_, _>>()?,
+        })
     }
 
     /// Checks the fields that are restored unchanged.
@@ -148,7 +154,7 @@ impl Part {
         ensure(self.context.len() <= max_size, &at("context"), "larger than max_size")?;
         for (id, tool) in &self.tools {
             frames::check_tool(tool)
-                .map_err(|error| StateError(format!("{}: {id}: {error}", at("tools"))))?;
+                .map_err(|error| StateError::Invalid(format!("{}: {id}: {error}", at("tools"))))?;
         }
         for (field, table) in [("tools", &self.tools), ("prompts", &self.prompts)] {
             let size: usize = table.iter().map(|(_, content)| content.len()).sum();
@@ -158,14 +164,16 @@ impl Part {
     }
 
     fn memory(self, name: &str, max_size: usize) -> Result<Memory, StateError> {
-        let wrong = |field: &str, problem: &str| StateError(format!("{name}.{field}: {problem}"));
+        let wrong =
+            |field: &str, problem: &str| StateError::Invalid(format!("{name}.{field}: {problem}"));
         let mismatch = |field| move || wrong(field, "an id does not match its content");
         let tools = restore(Definitions::tools(), self.tools, str::len);
         let prompts = restore(Definitions::prompts(), self.prompts, |text| json_len(text) + 2);
         let mut sets = Sets::default();
         let count = self.sets.len();
         for text in &self.sets {
-            let set = KeyedSet::read(text).map_err(|error| wrong("sets", &error.to_string()))?;
+            let set =
+                KeyedSet::read(text).map_err(|error| of_set(&format!("{name}.sets: "), &error))?;
             sets.keep(Arc::new(set), max_size);
         }
         ensure(
@@ -188,6 +196,14 @@ impl Part {
             declared: declared.ok_or_else(|| wrong("declared", problem))?,
             symbols: symbols.ok_or_else(|| wrong("symbols", problem))?,
         })
+    }
+}
+
+/// The error for a set that cannot be written or read.
+fn of_set(place: &str, error: &gcf::Error) -> StateError {
+    match error.code {
+        gcf::Code::OutOfMemory => StateError::OutOfMemory,
+        _ => StateError::Invalid(format!("{place}{error}")),
     }
 }
 

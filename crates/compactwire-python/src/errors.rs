@@ -289,7 +289,10 @@ fn session_encode_error(py: Python<'_>, error: &session::EncodeError) -> PyErr {
 /// A [`session::StateError`] as its exception.
 #[cold]
 fn session_state_error(py: Python<'_>, error: &session::StateError) -> PyErr {
-    invalid_format(py, &error.to_string())
+    match error {
+        session::StateError::Invalid(_) => invalid_format(py, &error.to_string()),
+        session::StateError::OutOfMemory => memory_error(NO_MEMORY),
+    }
 }
 
 /// An `EncodeError` about a Python value.

@@ -16,6 +16,7 @@ use super::shared_str::{SharedBuffer, SharedStr};
 use super::types::{DeltaPayload, Edge, Location, Payload, Symbol};
 use super::vocabulary;
 use crate::interrupt::polled;
+use crate::memory::NO_MEMORY;
 use crate::text::leb128;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -24,12 +25,21 @@ use std::fmt::Display;
 const PAYLOAD: &[u8; 5] = b"CWG1P";
 const DELTA: &[u8; 5] = b"CWG1D";
 
-/// The error for bytes that are not a valid state.
+/// The error for bytes that are not a valid state, or for which there is not enough memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid state: {what} at byte {at}")]
-pub struct StateError {
-    what: String,
-    at: usize,
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum StateError {
+    /// The bytes are not a valid state.
+    #[error("invalid state: {what} at byte {at}")]
+    Invalid {
+        /// What is wrong.
+        what: String,
+        /// Where it was found.
+        at: usize,
+    },
+    /// There is not enough memory for the content.
+    #[error("{NO_MEMORY}")]
+    OutOfMemory,
 }
 
 impl Payload {
@@ -41,7 +51,7 @@ impl Payload {
     /// Restores what [`Payload::to_state`] serialized.
     ///
     /// # Errors
-    /// The bytes are not a valid state.
+    /// The bytes are not a valid state, or there is not enough memory.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
         Reader::read(state, PAYLOAD, Reader::payload)
     }
@@ -56,7 +66,7 @@ impl DeltaPayload {
     /// Restores what [`DeltaPayload::to_state`] serialized.
     ///
     /// # Errors
-    /// The bytes are not a valid state.
+    /// The bytes are not a valid state, or there is not enough memory.
     pub fn from_state(state: &[u8]) -> Result<Self, StateError> {
         Reader::read(state, DELTA, Reader::delta)
     }
@@ -225,7 +235,7 @@ impl<'s> Reader<'s> {
         if lengths.try_reserve_exact(count).is_err()
             || reader.strings.try_reserve_exact(count).is_err()
         {
-            return reader.wrong(format_args!("not enough memory for {count} strings"));
+            return Err(StateError::OutOfMemory);
         }
         for _ in polled(0..count) {
             lengths.push(reader.unsigned()?);
@@ -240,7 +250,7 @@ impl<'s> Reader<'s> {
             return reader.wrong("the strings are not valid UTF-8");
         };
         let Some(buffer) = SharedBuffer::try_new(joined) else {
-            return reader.wrong("not enough memory for its strings");
+            return Err(StateError::OutOfMemory);
         };
         let mut from = 0;
         for length in polled(lengths) {
@@ -283,7 +293,7 @@ impl<'s> Reader<'s> {
 
     #[cold]
     fn wrong<T>(&self, what: impl Display) -> Result<T, StateError> {
-        Err(StateError { what: what.to_string(), at: self.at })
+        Err(StateError::Invalid { what: what.to_string(), at: self.at })
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
@@ -352,7 +362,7 @@ impl<'s> Reader<'s> {
         let count = self.count("items", min_size)?;
         let mut items = Vec::new();
         if items.try_reserve_exact(count).is_err() {
-            return self.wrong(format_args!("not enough memory for {count} items"));
+            return Err(StateError::OutOfMemory);
         }
         for _ in polled(0..count) {
             items.push(read(self)?);

@@ -13,9 +13,10 @@ mod unchanged;
 
 use crate::args::named::content_of;
 use crate::errors::invalid_format;
-use crate::make::make_str;
+use crate::make::{make_str, memory_error};
 use crate::record::{Record, returned_by_value};
 use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
+use compactwire::memory::NO_MEMORY;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -70,7 +71,10 @@ pub(crate) fn content(py: Python<'_>, decoded: Decoded) -> PyResult<Bound<'_, Py
 const STATE_FACTOR: usize = 16;
 
 pub(super) fn restored<T>(state: Result<T, StateError>) -> PyResult<T> {
-    state.map_err(|error| Python::attach(|py| invalid_format(py, &error.to_string())))
+    state.map_err(|error| match error {
+        StateError::Invalid { .. } => Python::attach(|py| invalid_format(py, &error.to_string())),
+        StateError::OutOfMemory => memory_error(NO_MEMORY),
+    })
 }
 
 /// The bits of a number for hashing: equal for 0.0 and -0.0.
