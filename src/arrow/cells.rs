@@ -94,6 +94,17 @@ impl Cell {
             Self::Int(_) | Self::Bool(_) => &[],
         }
     }
+
+    /// Whether the column has had a null, and so the bits for it.
+    fn has_bits(&self) -> bool {
+        let bits = match self {
+            Self::Text(column) => column.validity_slice(),
+            Self::Bytes(column) => column.validity_slice(),
+            Self::Int(column) => column.validity_slice(),
+            Self::Bool(column) => column.validity_slice(),
+        };
+        bits.is_some()
+    }
 }
 
 /// The cells of some rows.
@@ -102,6 +113,8 @@ pub(super) struct Cells {
     columns: Vec<Cell>,
     /// Whether each row is valid; a row of a struct can be null as a whole.
     valid: Vec<bool>,
+    /// The bytes of the bits of one column that say which rows are null. They are made at its first null.
+    bits: usize,
     /// The bytes of all texts.
     bytes: usize,
     /// Up to so many bytes, there is memory for the texts.
@@ -160,8 +173,15 @@ impl Cells {
             huge_pages::request(cell.values().as_ptr(), bytes);
             cells.push(cell);
         }
-        let (shape, work) = (shape.clone(), Work::default());
-        Ok(Self { shape, columns: cells, valid, bytes: 0, checked: STRIDE / 2, work })
+        Ok(Self {
+            shape: shape.clone(),
+            columns: cells,
+            valid,
+            bits: rows / 8,
+            bytes: 0,
+            checked: STRIDE / 2,
+            work: Work::default(),
+        })
     }
 
     /// The number of rows that have ended.
@@ -234,22 +254,27 @@ impl Cells {
         Ok(())
     }
 
-    /// Appends a number to the column `at`.
+    /// Appends a number or null to the column `at`.
     pub(super) fn int(&mut self, at: usize, value: Option<i64>) {
-        if let Cell::Int(column) = &mut self.columns[at] {
-            column.append_option(value);
+        match (value, &mut self.columns[at]) {
+            (Some(value), Cell::Int(column)) => column.append_value(value),
+            _ => self.null(at),
         }
     }
 
-    /// Appends a boolean to the column `at`.
+    /// Appends a boolean or null to the column `at`.
     pub(super) fn bool(&mut self, at: usize, value: Option<bool>) {
-        if let Cell::Bool(column) = &mut self.columns[at] {
-            column.append_option(value);
+        match (value, &mut self.columns[at]) {
+            (Some(value), Cell::Bool(column)) => column.append_value(value),
+            _ => self.null(at),
         }
     }
 
     /// Appends null to the column `at`.
     pub(super) fn null(&mut self, at: usize) {
+        if !self.columns[at].has_bits() {
+            memory::require(memory::ensure(self.bits));
+        }
         match &mut self.columns[at] {
             Cell::Text(column) => column.append_null(),
             Cell::Bytes(column) => column.append_null(),
@@ -311,6 +336,9 @@ impl Cells {
         self.bytes += parts.map(|part| text_size(part, 0..rows.len())).sum::<usize>();
         self.expect_more()?;
         for (column, part) in self.columns.iter_mut().zip(columns(&self.shape, rows)) {
+            if part.null_count() > 0 && !column.has_bits() {
+                memory::ensure(self.bits)?;
+            }
             match column {
                 Cell::Text(column) => column.append_array(part.as_string())?,
                 Cell::Bytes(column) => column.append_array(part.as_binary())?,
@@ -337,7 +365,12 @@ impl Cells {
         if matches!(self.shape, Shape::Plain(_)) {
             return Ok(columns.swap_remove(0));
         }
-        let nulls = self.valid.contains(&false).then(|| NullBuffer::from(self.valid));
+        let nulls = if self.valid.contains(&false) {
+            memory::ensure(self.bits)?;
+            Some(NullBuffer::from(self.valid))
+        } else {
+            None
+        };
         Ok(Arc::new(StructArray::try_new(fields, columns, nulls)?))
     }
 }

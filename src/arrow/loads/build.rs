@@ -23,7 +23,7 @@ use arrow_array::{
     PrimitiveArray, StringArray, StringViewArray, StructArray, make_array, new_empty_array,
     new_null_array,
 };
-use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 use std::borrow::Cow;
@@ -34,6 +34,9 @@ use std::sync::Arc;
 
 /// The bytes of memory for a row of a column, besides its text: its value, content and place in a buffer.
 const ROW_SIZE: usize = 128;
+
+/// The bytes of memory for a row of a column with children, which is made after these: its offset, size and bit.
+const NESTED_SIZE: usize = 40;
 
 /// The maximum number of bytes of a column of texts with offsets of four bytes.
 const MAX_TEXT: usize = i32::MAX as usize;
@@ -126,7 +129,7 @@ impl Build {
             column.map_err(|invalid| invalid.within(&path_step(field.name())))
         };
         let columns = fields.iter().zip(&cells).map(column).collect::<Result<Vec<_>, _>>()?;
-        let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
+        let nulls = present(&rows);
         StructArray::try_new_with_length(fields.clone(), columns, Some(nulls), rows.len())
             .map(|array| Arc::new(array) as ArrayRef)
             .map_err(|error| Invalid::rejected(&error))
@@ -164,6 +167,7 @@ impl Build {
     ) -> Built<'v> {
         let (elements, sizes, nulls) = elements(values, data_type, 0)?;
         let elements = self.elements::<O>(field, &elements, data_type)?;
+        require_nested(sizes.len());
         let offsets = OffsetBuffer::<O>::from_lengths(sizes);
         GenericListArray::try_new(Arc::clone(field), offsets, elements, Some(nulls))
             .map(|array| Arc::new(array) as ArrayRef)
@@ -178,6 +182,7 @@ impl Build {
     ) -> Built<'v> {
         let (elements, sizes, nulls) = elements(values, data_type, 0)?;
         let elements = self.elements::<O>(field, &elements, data_type)?;
+        require_nested(sizes.len());
         let ends = OffsetBuffer::<O>::from_lengths(sizes.iter().copied());
         let offsets = ScalarBuffer::from(ends[..sizes.len()].to_vec());
         let sizes: ScalarBuffer<O> = sizes.into_iter().map(O::usize_as).collect();
@@ -255,9 +260,10 @@ impl Build {
         let cells: Vec<_> = members.iter().map(|(_, value)| Some(value)).collect();
         check_nulls(value, cells.iter().map(|cell| (*cell, None)))?;
         let values = self.array(value, &cells).map_err(|invalid| invalid.within(".*"))?;
+        require_nested(rows.len());
         let sizes = rows.iter().map(|row| row.map_or(0, <[_]>::len));
         let offsets = OffsetBuffer::from_lengths(sizes);
-        let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
+        let nulls = present(&rows);
         StructArray::try_new(entry.clone(), vec![keys, values], None)
             .and_then(|entries| {
                 MapArray::try_new(Arc::clone(field), offsets, entries, Some(nulls), ordered)
@@ -571,7 +577,7 @@ fn cells_of<'v>(
         cells.push(column);
     }
     for (at, members) in polled(rows).enumerate() {
-        for (guess, (key, value)) in members.iter().copied().flatten().enumerate() {
+        for (guess, (key, value)) in polled(members.iter().copied().flatten()).enumerate() {
             // Rows mostly have the fields in the order of the schema.
             let guess = fields.get(guess).filter(|field| field.name() == key).map(|_| guess);
             let Some(place) = guess.or_else(|| places.get(&**key).copied()) else {
@@ -612,8 +618,8 @@ fn elements<'v>(
     missing: usize,
 ) -> Result<Elements<'v>, Invalid<'v>> {
     let rows = each(values, data_type, Value::as_array)?;
-    let mut elements = Vec::new();
-    let mut sizes = Vec::new();
+    let (mut elements, mut sizes) = (Vec::new(), Vec::new());
+    memory::require(sizes.try_reserve_exact(rows.len()));
     for row in polled(&rows) {
         if let Some(row) = row {
             memory::require(elements.try_reserve(row.len()));
@@ -624,6 +630,16 @@ fn elements<'v>(
         }
         sizes.push(row.map_or(missing, <[_]>::len));
     }
-    let nulls = NullBuffer::from(rows.iter().map(Option::is_some).collect::<Vec<_>>());
-    Ok((elements, sizes, nulls))
+    Ok((elements, sizes, present(&rows)))
+}
+
+/// [`memory::require`]s memory for the buffers of a column with children of so many rows.
+fn require_nested(rows: usize) {
+    memory::require(memory::ensure(rows.saturating_mul(NESTED_SIZE)));
+}
+
+/// Which rows are not null.
+fn present<T>(rows: &[Option<T>]) -> NullBuffer {
+    require_nested(rows.len());
+    BooleanBuffer::collect_bool(rows.len(), |row| rows[row].is_some()).into()
 }

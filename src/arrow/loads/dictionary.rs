@@ -17,6 +17,9 @@ use arrow_schema::{DataType, Field};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The bytes of memory for the index of a row, which is made after the values, and for its bit.
+const INDEX_SIZE: usize = 16;
+
 /// Finds equal values.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'v> {
@@ -108,6 +111,7 @@ fn encoded<'v, K: ArrowDictionaryKeyType>(
         let invalid = Invalid::of_column(message);
         return Err(Invalid { value: distinct.values[at], code: Code::OutOfRange, ..invalid });
     }
+    memory::require(memory::ensure(distinct.rows.len().saturating_mul(INDEX_SIZE)));
     let indices: PrimitiveArray<K> =
         polled(&distinct.rows).map(|row| row.and_then(K::Native::from_usize)).collect();
     DictionaryArray::try_new(indices, values)

@@ -83,7 +83,7 @@ fn structure<'v>(values: &[Option<&'v Value<'v>>]) -> Result<DataType, Invalid<'
             Value::Object(members) => members,
             other => return Err(mixed(other, &DataType::Struct(Fields::empty()))),
         };
-        for (key, member) in members {
+        for (key, member) in polled(members) {
             let place = match places.entry(&**key) {
                 Entry::Occupied(place) => *place.get(),
                 // The names of the C data interface end with one.
