@@ -341,6 +341,28 @@ fn zstd_in_parts<'d>(
     Ok(out)
 }
 
+/// The memory for training from samples of `total` bytes together. Without it, zstd may make another dictionary
+/// instead of failing: it tries several parameters, and passes over those that fail.
+pub fn training_size(total: usize, samples: usize, size: usize) -> usize {
+    /// The tables of frequencies and the compressor, which do not depend on the samples.
+    const TABLES: usize = 80 << 20;
+    TABLES
+        .saturating_add(total.saturating_mul(2))
+        .saturating_add(samples.saturating_mul(96))
+        .saturating_add(size.saturating_mul(4))
+}
+
+/// Trains a zstd dictionary of at most `size` bytes. `data` are the samples, one behind the other.
+///
+/// # Errors
+/// [`Error::OutOfMemory`]; [`Error::Failed`] for samples that are too few or too small.
+pub fn train_zstd(data: &[u8], sizes: &[usize], size: usize) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    reserve(&mut out, size)?;
+    zstd_safe::train_from_buffer(&mut out, data, sizes).map_err(zstd_error)?;
+    Ok(out)
+}
+
 /// Decompresses one zstd frame to at most `limit` bytes.
 ///
 /// # Errors

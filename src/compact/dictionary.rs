@@ -18,7 +18,7 @@ use super::error::{DecodeError, EncodeError};
 use super::format::{Layout, Protocol};
 use super::layout;
 use super::response::Response;
-use crate::compression::{CDict, DDict};
+use crate::compression::{self, CDict, DDict};
 use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
 use flate2::Crc;
@@ -113,19 +113,25 @@ impl Dictionary {
         }
         // zstd allocates `size` at once, and no dictionary is larger than its samples.
         let total = samples.iter().map(Vec::len).fold(0, usize::saturating_add);
-        EncodeError::ensure_memory("samples", total + size_of_val(samples))?;
+        let most = size.min(total);
+        EncodeError::ensure_memory(
+            "samples",
+            compression::training_size(total, samples.len(), most),
+        )?;
         let sizes: Vec<_> = samples.iter().map(Vec::len).collect();
-        let trained =
-            run_apart((samples.concat(), sizes, size.min(total)), |(data, sizes, size)| {
-                zstd::dict::from_continuous(data, sizes, *size)
-            });
-        let mut content = trained.map_err(|error| {
-            let message = format!(
-                "{} samples are too few or too short for a dictionary of {size} bytes \
-                 ({error}): add samples or choose a smaller size",
-                samples.len()
-            );
-            EncodeError::new("samples", message)
+        let trained = run_apart((samples.concat(), sizes, most), |(data, sizes, most)| {
+            compression::train_zstd(data, sizes, *most)
+        });
+        let mut content = trained.map_err(|error| match error {
+            compression::Error::OutOfMemory(_) => EncodeError::out_of_memory("samples"),
+            error => {
+                let message = format!(
+                    "{} samples are too few or too short for a dictionary of {size} bytes \
+                     ({error}): add samples or choose a smaller size",
+                    samples.len()
+                );
+                EncodeError::new("samples", message)
+            }
         })?;
         set_mark(&mut content);
         let id = content_id(&content).to_le_bytes();
