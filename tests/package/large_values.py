@@ -12,11 +12,13 @@ import json
 import pickle
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import compactwire as cw
-from compactwire import cad, claims, gcf, wire
+from compactwire import arrow, cad, claims, gcf, wire
+from tests.columns.producer import Column
 from tests.scaling import claims as scaling
 from tests.scaling.harness import Case
 from tests.strategies.claims import KEY, OTHER_KEY, entry
@@ -134,8 +136,9 @@ def of_values() -> list[Case]:
 # Keyed sets and streams
 
 
-def keyed(count: int, word: str = "x") -> gcf.KeyedSet:
-    return gcf.KeyedSet([{"id": n, "a": f"{word}{n}"} for n in range(count)], key="id")
+def keyed(count: int, word: str = "x", name: str = "") -> gcf.KeyedSet:
+    rows = [{"id": n, "a": f"{word}{n}"} for n in range(count)]
+    return gcf.KeyedSet(rows, key="id", name=name)
 
 
 def with_delta(count: int) -> tuple[gcf.KeyedSet, str]:
@@ -344,6 +347,13 @@ def used_session(count: int) -> cw.Session:
     return session
 
 
+def session_with_sets(count: int) -> bytes:
+    session = cw.Session()
+    for word in ("x", "y"):
+        session.encode_keyed(keyed(count, word, name=word))
+    return session.to_bytes()
+
+
 def packed(pack: bool | str) -> Make:
     return lambda count: request(pack, context=prose(count))
 
@@ -430,6 +440,12 @@ SESSIONS: list[Case] = [
         lambda session: pickle.loads(pickle.dumps(session)),
         used_session,
         200_000,
+    ),
+    case(
+        "a session of keyed sets from bytes to bytes",
+        lambda state: cw.Session.from_bytes(state).to_bytes(),
+        session_with_sets,
+        40_000,
     ),
 ]
 
@@ -793,7 +809,7 @@ CLAIMS = [
     ),
 ]
 
-FORMATS = ["dsl", "verbose", "binary", "base85", "zlib", "zstd", "dictionary", "auto"]
+FORMATS = ["dsl", "verbose", "binary", "base85", "zlib", "zstd", "dictionary", "smallest", "auto"]
 
 
 def of_format(format: Any) -> list[Case]:
@@ -807,6 +823,12 @@ def of_format(format: Any) -> list[Case]:
 
     made = [
         case(f"encode, decode, {format}", there_and_back, wide_prose, 200_000),
+        case(
+            f"decode with a fallback, {format}",
+            lambda wire: cw.decode(wire, fallback=True),
+            lambda count: cw.encode(prose(count), format=format),
+            200_000,
+        ),
         case(
             f"inspect, {format}",
             cw.inspect,
@@ -827,8 +849,74 @@ def of_format(format: Any) -> list[Case]:
     return made
 
 
+# Columns whose rows are long
+
+
+def long_cells(format: Any) -> Make:
+    return lambda count: [arrow.encode(Column([prose(count)] * 3), format=format)]
+
+
+class Shown:
+    """A column whose `repr` has its rows: they are written after the call, without its limit."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+
+    def __repr__(self) -> str:
+        return gcf.dumps(self.column)
+
+
+def nulls(count: int) -> Any:
+    return import_module("pyarrow").nulls(count)
+
+
+def empty_cells(count: int) -> str:
+    return f"GCF profile=generic\n## [{count}]{{a}}\n" + "-\n" * count
+
+
+def gcf_loads(text: str) -> Shown:
+    """A column whose rows take more memory than any other of a field."""
+    pyarrow = import_module("pyarrow")
+    schema = pyarrow.schema([("a", pyarrow.binary(134))])
+    return Shown(arrow.gcf_loads(text, schema=schema))
+
+
+MANY_ROWS = [
+    # The bits for nulls take more than a megabyte, below which the reserve has memory.
+    case("count_tokens of nulls", lambda rows: Shown(arrow.count_tokens(rows)), nulls, 9_000_000),
+    case(
+        "decode of nulls",
+        lambda rows: Shown(arrow.decode(rows, fields=["tokens"])),
+        nulls,
+        9_000_000,
+    ),
+    case("gcf_loads of nulls", gcf_loads, empty_cells, 1_200_000),
+]
+
+
+def of_columns() -> list[Case]:
+    uses: dict[str, Callable[[Any], Any]] = {
+        "decode": arrow.decode,
+        "decode with a fallback": lambda column: arrow.decode(column, fallback=True),
+        "decode, skipping": lambda column: arrow.decode(column, errors="null"),
+        "inspect": arrow.inspect,
+    }
+    return [
+        case(
+            f"{name}, {format}",
+            lambda columns, use=use: [Shown(use(column)) for column in columns],
+            long_cells(format),
+            200_000,
+        )
+        for name, use in uses.items()
+        for format in ("base85", "zlib", "zstd")
+    ]
+
+
 CASES = {
     "values": of_values(),
+    "long cells": of_columns(),
+    "many rows": MANY_ROWS,
     "rows": ROWS,
     "graphs": GRAPHS,
     "documents": DOCUMENTS,
