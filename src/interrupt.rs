@@ -167,10 +167,39 @@ impl Steps {
     }
 }
 
+thread_local! {
+    /// The steps of the last loop since its last poll.
+    static STEPS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The steps of a loop, after those of the last one: a call may have many loops, each too short for a poll.
+struct OfLoop(Steps);
+
+impl Drop for OfLoop {
+    fn drop(&mut self) {
+        STEPS.set(self.0.0);
+    }
+}
+
 /// Returns an iterator over the same items that polls as it advances: each item is one of [`Steps`].
 pub fn polled<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
-    let mut steps = Steps::default();
-    items.into_iter().inspect(move |_| steps.step())
+    let mut of_loop = OfLoop(Steps(STEPS.get()));
+    items.into_iter().inspect(move |_| of_loop.0.step())
+}
+
+/// A result, and how often the work polled.
+#[cfg(test)]
+pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    thread_local! {
+        static POLLS: Cell<usize> = const { Cell::new(0) };
+    }
+    let count = || {
+        POLLS.set(POLLS.get() + 1);
+        false
+    };
+    POLLS.set(0);
+    let result = run(count, work).unwrap_or_else(|stopped| panic!("{stopped:?}"));
+    (result, POLLS.get())
 }
 
 #[cfg(test)]
@@ -196,6 +225,14 @@ mod tests {
         );
         assert_eq!((POLLS.get(), steps), (3, 3 * Steps::PER_POLL - 1));
         assert_eq!(run(third, || polled(0..9).count()), Ok(9));
+    }
+
+    #[test]
+    fn many_short_loops_poll_as_one_long_loop() {
+        let loops = Steps::PER_POLL as usize;
+        let ((), count) =
+            counted(|| (0..loops).for_each(|_| assert_eq!(polled(0..10).count(), 10)));
+        assert_eq!(count, 10);
     }
 
     #[test]

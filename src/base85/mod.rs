@@ -427,9 +427,8 @@ static PLACES: [[u64; 256]; 5] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interrupt;
+    use crate::interrupt::counted;
     use proptest::prelude::*;
-    use std::cell::Cell;
 
     fn check_encode(data: &[u8]) {
         let expected = naive::encode(data);
@@ -473,19 +472,8 @@ mod tests {
         }
     }
 
-    thread_local! {
-        static POLLS: Cell<usize> = const { Cell::new(0) };
-    }
-
-    /// How often `work` polls.
     fn polls<T>(work: impl FnOnce() -> T) -> usize {
-        let count = || {
-            POLLS.set(POLLS.get() + 1);
-            false
-        };
-        POLLS.set(0);
-        assert!(interrupt::run(count, work).is_ok());
-        POLLS.get()
+        counted(work).1
     }
 
     #[test]

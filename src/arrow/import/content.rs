@@ -154,8 +154,8 @@ fn part_end(data: &ArrayData, start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::polled;
     use super::*;
+    use crate::interrupt::counted;
     use arrow_array::{
         Array, ArrayRef, DictionaryArray, Int32Array, LargeStringArray, ListArray, NullArray,
         RunArray, StringArray, StringViewArray, make_array,
@@ -172,7 +172,7 @@ mod tests {
     /// As [`polls`], of an array that follows another in its column.
     fn polls_after(array: &dyn Array, before: Option<&dyn Array>) -> usize {
         let before = before.map(Array::to_data);
-        let (valid, count) = polled(|| validate(&array.to_data(), before.as_ref()));
+        let (valid, count) = counted(|| validate(&array.to_data(), before.as_ref()));
         assert!(valid.is_ok());
         count
     }

@@ -97,24 +97,3 @@ fn imported(
     content::validate(&data, before)?;
     Ok(data)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::interrupt;
-    use std::cell::Cell;
-
-    thread_local! {
-        static POLLS: Cell<usize> = const { Cell::new(0) };
-    }
-
-    /// A result, and how often it polled.
-    pub(super) fn polled<T>(run: impl FnOnce() -> T) -> (T, usize) {
-        let count = || {
-            POLLS.set(POLLS.get() + 1);
-            false
-        };
-        POLLS.set(0);
-        let result = interrupt::run(count, run).unwrap();
-        (result, POLLS.get())
-    }
-}

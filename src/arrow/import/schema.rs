@@ -184,8 +184,8 @@ fn nullable(data_type: &DataType) -> DataType {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::polled;
     use super::*;
+    use crate::interrupt::counted;
     use arrow_schema::UnionMode;
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
                 let parts = (0..10).map(|_| leaf()).chain([schema]).collect();
                 FFI_ArrowSchema::try_new("+s", parts, None).unwrap()
             });
-            polled(|| parsed(&schema).is_ok())
+            counted(|| parsed(&schema).is_ok())
         };
         assert_eq!(polls("c"), (true, 1100));
         assert_eq!(polls("_pli128"), (false, 1100 + 1101));

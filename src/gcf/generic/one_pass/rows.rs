@@ -91,6 +91,7 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
             self.cell(plan, at, &value, index)?;
             at += 1;
         }
+        self.steps.add(plan.columns.len() / CELLS_OF_STEP);
         if at < plan.columns.len() {
             for at in at..plan.columns.len() {
                 self.absent(plan, at, index)?;
@@ -317,6 +318,9 @@ impl<W: Walk, M: Memory> Writer<'_, W, M> {
         self.rows(plan, Rows::Elements(array), count, first, place)
     }
 }
+
+/// How many cells of a row count as a step.
+const CELLS_OF_STEP: usize = 4;
 
 /// Whether a table is so sparse after some of its rows that it is unlikely to become dense. The writer then
 /// stops early, so that it discards only a short text.
