@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import compactwire as cw
 from compactwire import claims
 from tests.reference import claims as reference
 from tests.strategies.claims import SEED, Made, code, key, load, make
+from tests.strategies.privileges import without_privileges
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and descriptors")
 
@@ -63,19 +63,6 @@ def test_devices_and_sockets_are_not_read(made: Made) -> None:
     assert code(cw.verify_claim(made.bundle, None, "/dev/zero")) == "MISSING_RECEIPTS"
     report = cw.verify_claim(made.bundle, None, "/dev/zero", require_verify_chain=False)
     assert failed_at(report) == ("INVALID_CLAIM_SCHEMA", "5.1.4")
-
-
-@contextlib.contextmanager
-def without_privileges() -> Iterator[None]:
-    """Runs as a user without permission to read everything; root switches to `nobody`."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
 
 
 UNREADABLE = {

@@ -18,6 +18,7 @@ import compactwire as cw
 from compactwire import claims
 from tests.reference import claims as reference
 from tests.strategies.claims import ITEMS, OTHER_KEY, build, make
+from tests.strategies.privileges import without_privileges
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, FIFOs and permissions")
 
@@ -205,6 +206,20 @@ def test_an_unwritable_folder_is_named() -> None:
                 assert info.value.filename == str(path)
         finally:
             os.seteuid(0)
+
+
+@posix
+def test_a_receipt_that_cannot_be_read_is_not_overwritten_unasked() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        receipt = make(folder / "made").receipts[0]
+        path = Path(claims.write_receipt(folder, receipt))
+        path.chmod(0o222)
+        with without_privileges():
+            with pytest.raises(FileExistsError, match="cannot be read, and may have a signature"):
+                claims.write_receipt(folder, receipt)
+            claims.write_receipt(folder, receipt, replace=True)
 
 
 def test_many_threads_write_one_receipt(tmp_path: Path) -> None:

@@ -520,7 +520,7 @@ def write_receipt(folder: _Path, receipt: dict[str, Any], *, replace: bool = Fal
         Verification would reject the receipt or one of its signatures, or the receipt has no index.
     OSError
         The file cannot be written; the path exists and is not a regular file, or it has a signature
-        that the receipt lacks (`FileExistsError`).
+        that the receipt lacks, or cannot be read (`FileExistsError`).
 
     Source: Compression Claims section 2.3.
     """

@@ -5,7 +5,7 @@ use crate::claims::attestation::{Keys, verify_receipt};
 use crate::claims::canonical::{Hash, canon, canon_lf};
 use crate::claims::error::{Code, Failure, ProduceError};
 use crate::claims::fields;
-use crate::claims::files::Folder;
+use crate::claims::files::{Folder, ReadProblem, Refusal};
 use crate::claims::key::SigningKey;
 use crate::claims::make::{hash, number, object, text};
 use crate::claims::merkle;
@@ -238,7 +238,7 @@ pub(super) fn attestation(
 ///
 /// # Errors
 /// [`ProduceError`]: it would not verify, has no index, or cannot be written; or an existing file
-/// has a signature that it lacks.
+/// has a signature that it lacks, or cannot be read.
 pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> Result<PathBuf> {
     check_file(receipt)?;
     check_signatures(receipt, "receipt")?;
@@ -255,26 +255,33 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> 
     }
     let name = format!("{run_id}_{index:08}.json");
     let path = folder.join(&name);
-    if !replace && loses_signature(folder, &name, receipt) {
-        let message = "this file has a signature that the receipt lacks; add it to the receipt, or \
-                       overwrite the file (replace)";
-        return Err(ProduceError::occupied(&path, message));
+    if !replace && let Some(reason) = signature_at_risk(folder, &name, receipt) {
+        return Err(ProduceError::occupied(&path, reason));
     }
     output::within(folder, || output::replace(&path, &canon_lf(receipt)))?;
     Ok(path)
 }
 
-/// Whether an existing file has a signature that `receipt` lacks.
-fn loses_signature(folder: &Path, name: &str, receipt: &Value<'static>) -> bool {
+/// Why an existing file must not be overwritten: it has, or may have, a signature that `receipt` lacks.
+fn signature_at_risk(folder: &Path, name: &str, receipt: &Value<'static>) -> Option<&'static str> {
+    const UNREADABLE: &str = "this file cannot be read, and may have a signature; make it readable, or overwrite \
+                              it (replace)";
+    const LACKS: &str = "this file has a signature that the receipt lacks; add it to the receipt, or overwrite the \
+                         file (replace)";
     let options = Options::default();
-    let file = Folder::open(folder).and_then(|folder| folder.open_file(&[name]).ok());
-    // A file that is not a valid receipt has no usable signature.
-    let bytes = file.and_then(|file| schema::read(file, options.limits.max_receipt_bytes).ok());
-    let Some(before) = bytes.and_then(|bytes| schema::parse_owned(&bytes, &options).ok()) else {
-        return false;
+    let file = match Folder::open(folder)?.open_file(&[name]) {
+        Err(Refusal::Unreadable) => return Some(UNREADABLE),
+        file => file.ok()?,
     };
+    let bytes = match file.read(options.limits.max_receipt_bytes) {
+        Err(ReadProblem::Unreadable) => return Some(UNREADABLE),
+        bytes => bytes.ok()?,
+    };
+    // A file that is not a valid receipt has no usable signature.
+    let before = schema::parse_owned(&bytes, &options).ok()?;
     let after: Vec<_> = attestations(receipt).into_iter().map(|(_, one)| canon(one)).collect();
-    attestations(&before.value).iter().any(|(_, one)| !after.contains(&canon(one)))
+    let is_lost = attestations(&before.value).iter().any(|(_, one)| !after.contains(&canon(one)));
+    is_lost.then_some(LACKS)
 }
 
 /// Whether the signature of a Merkle attestation is valid for the key that the attestation names.
