@@ -100,14 +100,20 @@ pub enum Error {
 }
 
 /// An excerpt of the input for messages: the first 40 code points, then `...` if there are more.
-/// Control characters are escaped.
+/// What a terminal would interpret is escaped.
 pub(super) struct Truncated<'a>(pub &'a str);
 
 impl fmt::Display for Truncated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(EXCERPT_CHARS) {
-            None => f.write_str(&one_line(self.0)),
-            Some((end, _)) => write!(f, "{}...", one_line(&self.0[..end])),
+        let end = self.0.char_indices().nth(EXCERPT_CHARS).map(|(end, _)| end);
+        for part in self.0[..end.unwrap_or(self.0.len())].split_inclusive(PLAIN) {
+            let escaped = part.trim_end_matches(PLAIN);
+            f.write_str(&one_line(escaped))?;
+            f.write_str(&part[escaped.len()..])?;
         }
+        f.write_str(if end.is_some() { "..." } else { "" })
     }
 }
+
+/// Invisible characters that the messages of the format have as they are, and no terminal interprets.
+const PLAIN: [char; 3] = ['\0', '\u{200b}', '\u{feff}'];
