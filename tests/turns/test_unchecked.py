@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,44 @@ from tests.strategies.turns import Lost, Server
 
 def unchecked() -> tuple[Server, Sender]:
     return Server(MemorySessionStore(checked=False)), Sender(cw.Session(checked=False))
+
+
+class Interrupted:
+    """A session, in one of whose calls Ctrl-C comes after the request is encoded."""
+
+    def __init__(self, session: cw.Session, after: int) -> None:
+        self._session, self._left = session, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def encode_request(self, **request: Any) -> Any:
+        frames = self._session.encode_request(**request)
+        self._left -= 1
+        if self._left == 0:
+            raise KeyboardInterrupt
+        return frames
+
+
+@pytest.mark.parametrize("pack", [False, True, "bytes"])
+@pytest.mark.parametrize(("lost", "after"), [(0, 1), (1, 1), (1, 2)])
+def test_without_a_hash_ctrl_c_before_the_delivery_never_changes_a_text(
+    pack: Any, lost: int, after: int
+) -> None:
+    server, sender = unchecked()
+    sender.send(server.deliver, context="a", pack=pack)
+    for _ in range(lost):
+        with pytest.raises(Lost):
+            sender.send(server.deliver_and_lose_the_answer, context="ab", pack=pack)
+    session, delivered = sender.session, len(server.turns)
+    sender.session = cast("cw.Session", Interrupted(session, after))
+    with pytest.raises(KeyboardInterrupt):
+        sender.send(server.deliver, context="ac", pack=pack)
+    assert len(server.turns) == delivered
+    sender.session = session
+    for context in ("acd", "acde"):
+        sender.send(server.deliver, context=context, pack=pack)
+        assert server.seen[-1] == context
 
 
 @pytest.mark.parametrize("lost", [1, 2])

@@ -216,23 +216,31 @@ class Sender:
 
         After any other exception the session is as before.
         """
-        turn = Turn(self._number, self.session.encode_request(**request))
-        if self._failed not in (None, turn.digest):
-            turn = Turn(self._number + 1, self._independent(turn.frames, request))
-        self._number = turn.number
+        turn, encoded = None, self.session.stats.messages
         try:
+            turn = self._encode(request)
+            self._number = turn.number
             yield turn
-        except UnknownReference as error:
-            self.session.rollback()
+        except BaseException as error:
+            # Without a turn, nothing was delivered: Ctrl-C may come when the request is encoded.
+            if turn is not None or self.session.stats.messages > encoded:
+                self.session.rollback()
+            if turn is None:
+                raise
+            if not isinstance(error, UnknownReference):
+                # The turn may have arrived, so its number now belongs to its frames.
+                self._number, self._failed = turn.number, turn.digest
+                raise
             self._failed = None
             self.session.forget(*_missing(error))
             if last:
                 raise
-        except BaseException:
-            # The turn may have arrived, so its number now belongs to its frames.
-            self.session.rollback()
-            self._failed = turn.digest
-            raise
+
+    def _encode(self, request: dict[str, Any]) -> Turn:
+        turn = Turn(self._number, self.session.encode_request(**request))
+        if self._failed not in (None, turn.digest):
+            turn = Turn(self._number + 1, self._independent(turn.frames, request))
+        return turn
 
     def _independent(self, frames: _Frames, request: dict[str, Any]) -> _Frames:
         """The frames of a request that follows a turn which may have arrived.
