@@ -68,7 +68,8 @@ def _widths(start: str, delimiter: str) -> list[int]:
 def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tuple[int, list[str]]]:
     """Read the header and the records, each with the number of its last line.
 
-    Blank lines are skipped. A record may have more or fewer cells than the header.
+    Blank lines are skipped, unless there is one column: a blank line is then its empty cell. A
+    record may have more or fewer cells than the header.
 
     Raises
     ------
@@ -89,13 +90,15 @@ def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tupl
             yield line
 
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
-    header = True
+    header: list[str] = []
     try:
         while (cells := _next(reader, max_record)) is not None:
             length = 0
-            if header and cells:
+            if not header:
                 _check_header(cells, reader.line_num)
-                header = False
+                header = cells
+            elif not cells and len(header) == 1:
+                cells = [""]
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
@@ -106,13 +109,18 @@ def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tupl
 
 
 def _next(reader: Iterator[list[str]], max_record: int) -> list[str] | None:
-    # The limit for a cell applies to the whole process, so it is restored afterwards.
+    # The limit for a cell applies to the whole process: it is only raised, and lowered afterwards
+    # unless another thread has set it meanwhile.
     with _LIMIT:
-        before = csv.field_size_limit(min(max_record, _LARGEST_LIMIT))
+        before, needed = csv.field_size_limit(), min(max_record, _LARGEST_LIMIT)
+        if needed <= before:
+            return next(reader, None)
+        csv.field_size_limit(needed)
         try:
             return next(reader, None)
         finally:
-            csv.field_size_limit(before)
+            if csv.field_size_limit() == needed:
+                csv.field_size_limit(before)
 
 
 def _check_header(names: Iterable[str], line: int) -> None:
