@@ -7,6 +7,7 @@ import json
 import os
 import struct
 import sys
+import tempfile
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ import pytest
 
 from compactwire import CompactWireError, OptionError, analysis, gcf
 from compactwire.analysis.extra import need
+from tests.strategies.privileges import without_privileges
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
 
@@ -127,6 +129,52 @@ def test_the_limits_of_threads_for_cells_are_their_own(tmp_path: Path) -> None:
         sys.setswitchinterval(interval)
         left = csv.field_size_limit(before)
     assert left == before
+
+
+def test_a_limit_for_cells_is_never_lowered_and_that_of_another_thread_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("a\nx\n" + "y" * 3000 + "\n", encoding="utf-8")
+    usual, seen = csv.field_size_limit, []
+
+    def field_size_limit(*limit: int) -> int:
+        seen.extend(limit)
+        return usual(*limit)
+
+    monkeypatch.setattr(csv, "field_size_limit", field_size_limit)
+    before = usual()
+    try:
+        read(tmp_path, max_row=4000)
+        assert min([before, *seen]) == before
+        usual(10)
+        rows = analysis.batches(tmp_path / "a.csv", rows=1, max_row=4000)
+        next(iter(rows))
+        usual(20)
+        assert len(list(rows)) >= 1
+        assert usual() == 20
+    finally:
+        usual(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs Unix")
+def test_a_folder_that_cannot_be_read_is_an_error() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        lake = Path(name)
+        lake.chmod(0o755)
+        for folder in ("a", "b"):
+            (lake / folder).mkdir()
+            (lake / folder / "1.jsonl").write_text('{"x": 1}\n', encoding="utf-8")
+        (lake / "b").chmod(0)
+        with without_privileges():
+            for call in (
+                lambda: list(analysis.batches(lake)),
+                lambda: analysis.read_corpus(lake),
+            ):
+                with pytest.raises(PermissionError) as caught:
+                    call()
+                assert caught.value.filename == str(lake / "b")
+        (lake / "b").chmod(0o755)
+        assert len(analysis.read_corpus(lake)) == 2
 
 
 def test_batches_are_bounded_by_rows_and_by_bytes(tmp_path: Path) -> None:

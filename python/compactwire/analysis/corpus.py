@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -108,6 +108,8 @@ def read_corpus(
     ------
     NotADirectoryError
         The folder does not exist.
+    OSError
+        A folder in it, or a file, cannot be read.
     CompactWireError
         The folder has no file to read, or the content of a file does not match its suffix; the
         message names the file.
@@ -116,7 +118,7 @@ def read_corpus(
     root = Path(os.fsdecode(folder))
     if not root.is_dir():
         raise NotADirectoryError(f"no folder {str(root)!r}")
-    paths = [path for path in sorted(root.rglob("*")) if taken(path, root)]
+    paths = [path for path in below(root) if taken(path, root)]
     if texts:
         paths = [path for path in paths if path.suffix.lower() not in _TABLES]
     if not paths:
@@ -142,14 +144,34 @@ def csv_kind(path: Path) -> str:
     return path.suffix.lower().removeprefix(".")
 
 
+def below(root: Path, report: Callable[[OSError], object] | None = None) -> list[Path]:
+    """Every file in a folder and its folders, apart from hidden ones, in the order of their names.
+
+    `report` gets the error of each folder that cannot be listed; without it, the error is raised.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    found = []
+    for folder, inner, names in os.walk(root, onerror=report or fail):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        found += [Path(folder, name) for name in names]
+    return sorted(found)
+
+
 def taken(path: Path, root: Path) -> bool:
     """Whether a file of a folder is read: not if it is hidden, a link or of an unknown kind."""
     return kind_of_file(path) is not None and is_plain(path, root)
 
 
 def passed_over(root: Path) -> list[str]:
-    """The suffixes of the files of a folder that are of an unknown kind."""
-    unknown = (path for path in root.rglob("*") if kind_of_file(path) is None)
+    """The suffixes of the files of a folder that are of an unknown kind; none of a file.
+
+    A folder that cannot be listed is left out.
+    """
+    found = below(root, report=lambda _: None)
+    unknown = (path for path in found if kind_of_file(path) is None)
     return sorted({path.suffix for path in unknown if is_plain(path, root)})
 
 

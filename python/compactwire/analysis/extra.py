@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from importlib import import_module
 from typing import Any
@@ -27,6 +28,9 @@ def need(
         It is not installed; the message names the extra to install.
     """
     try:
+        if module in sys.modules:
+            # Another thread may have set filters, which `catch_warnings` would undo.
+            return import_module(module)
         with warnings.catch_warnings():
             # Warnings of a library about its own code do not concern the caller.
             warnings.simplefilter("ignore", DeprecationWarning)

@@ -43,7 +43,9 @@ def measure(
         start = time.perf_counter()
         try:
             text = text_of(candidate, value)
-        except Exception as error:  # Any exception of a format is a result to report.
+        except MemoryError:  # It says nothing about the format.
+            raise
+        except Exception as error:  # Any other exception of a format is a result to report.
             reason = f"cannot carry it: {first_line(error)}"
             rows.append(
                 Measured(candidate.name, candidate.reader, None, None, None, None, False, reason)
@@ -88,6 +90,8 @@ def _read_back(value: Any, candidate: Candidate, text: str | bytes) -> tuple[boo
     """Whether decoding returns the input, and why it does not."""
     try:
         whole = same(candidate.decode(text), value)
+    except MemoryError:
+        raise
     except Exception as error:
         return False, f"cannot be read back: {first_line(error)}"
     return whole, "" if whole else _DIFFERS

@@ -219,6 +219,8 @@ def _parsed(rows: Rows, known: dict[str, Candidate]) -> _Parsed:
                 value = read(text)
                 json, pretty = known[JSON].encode(value), known[PRETTY].encode(value)
                 json.encode()  # Not possible for a lone surrogate.
+            except MemoryError:  # It says nothing about the row.
+                raise
             except Exception as failure:  # The row failed: a result to report.
                 value = json = pretty = None
                 error = type(failure).__name__
@@ -307,5 +309,7 @@ def _one(candidate: Candidate, value: Any) -> tuple[str | bytes | None, bool, st
     try:
         text = text_of(candidate, value)
         return text, same(candidate.decode(text), value), None
-    except Exception as error:  # Any exception of a format is a result to report.
+    except MemoryError:  # It says nothing about the format.
+        raise
+    except Exception as error:  # Any other exception of a format is a result to report.
         return text, False, type(error).__name__

@@ -29,6 +29,7 @@ from .candidates import compact
 from .corpus import (
     Corpus,
     DuplicateKeyError,
+    below,
     csv_kind,
     kind_of_file,
     naming_parquet,
@@ -540,12 +541,19 @@ def _bounded(
 # Files --------------------------------------------------------------------------------------------
 
 
-def files(source: str | PathLike[str], reading: Reading) -> list[Path]:
-    """Return the files of a path or pattern, in the order of their names."""
+def files(
+    source: str | PathLike[str],
+    reading: Reading,
+    report: Callable[[OSError], object] | None = None,
+) -> list[Path]:
+    """Return the files of a path or pattern, in the order of their names.
+
+    `report` is that of `below`.
+    """
     check_path(source, "source")
     path = Path(os.fsdecode(source))
     if path.is_dir():
-        found = [file for file in sorted(path.rglob("*")) if taken(file, path)]
+        found = [file for file in below(path, report) if taken(file, path)]
         if not found:
             raise CompactWireError(f"no file to read in {one_line(str(path))!r}")
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -52,7 +51,7 @@ def files_of(paths: Iterable[str], column: str | None, failed: list[Path]) -> li
     Of a folder, hidden files and links are passed over, and with a column files of an unknown kind.
     A path that has no file is reported and added to `failed`.
     """
-    from compactwire.analysis.corpus import is_plain, taken
+    from compactwire.analysis.corpus import below, is_plain, taken
     from compactwire.analysis.sources import Reading, files
 
     def leave_out(error: OSError) -> None:
@@ -63,9 +62,7 @@ def files_of(paths: Iterable[str], column: str | None, failed: list[Path]) -> li
     found: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            walk = os.walk(path, onerror=leave_out)
-            inside = (Path(root, name) for root, _, names in walk for name in names)
-            found += sorted(file for file in inside if is_sample(file, path))
+            found += [file for file in below(path, leave_out) if is_sample(file, path)]
         elif path.exists() or path == _STDIN:
             found.append(path)
         else:

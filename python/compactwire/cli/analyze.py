@@ -203,6 +203,10 @@ class _Job:
                 yield result
                 meter.at(place, 1.0)
 
+    def _leave_out(self, error: OSError) -> None:
+        complain(error)
+        self.failed.append(error.filename)
+
     def _found(self) -> Iterator[Path]:
         from pathlib import Path
 
@@ -212,7 +216,7 @@ class _Job:
         for path in self._paths:
             try:
                 # Of each kind: one that is not read must not hide the others of a pattern.
-                found = files(path, Reading(kind="text"))
+                found = files(path, Reading(kind="text"), self._leave_out)
                 yield from filter(self._is_known, found)
                 if others := passed_over(Path(path)):
                     names = ", ".join(one_line(suffix) or "no suffix" for suffix in others)
