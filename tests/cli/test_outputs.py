@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -227,6 +229,84 @@ def test_permissions_are_those_of_the_file(source: Path, tmp_path: Path) -> None
     folder.chmod(0o755)
     out.chmod(0o444)
     assert main(["encode", str(source), "-o", str(out)]) == 1
+
+
+UNBUFFERED = pytest.mark.parametrize("unbuffered", ["", "1"])
+
+
+def environment(unbuffered: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+
+
+@unix
+@UNBUFFERED
+def test_standard_output_that_is_cut_is_an_error(unbuffered: str, tmp_path: Path) -> None:
+    limit = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (100_000, 100_000))"
+    start = "import runpy; runpy.run_module('compactwire', run_name='__main__')"
+    command = [sys.executable, "-c", f"{limit}; {start}", "encode", "--format", "dsl"]
+    with (tmp_path / "out").open("wb") as out:
+        cut = subprocess.run(
+            command,
+            input=b"x" * 300_000,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            check=False,
+            env=environment(unbuffered),
+        )
+    assert (cut.returncode, cut.stderr.count(b"\n")) == (1, 1)
+
+
+@unix
+@UNBUFFERED
+def test_a_reader_that_goes_away_is_an_exit_code(unbuffered: str) -> None:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [*COMMAND, "encode", "--format", "dsl"]
+    with subprocess.Popen(command, **pipes, env=environment(unbuffered)) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(b"x" * 3_000_000)
+        process.stdin.close()
+        process.stdout.read(10)
+        process.stdout.close()
+        assert (process.wait(60), process.stderr.read()) == (141, b"")
+
+
+@unix
+@UNBUFFERED
+def test_pipes_that_do_not_wait_lose_nothing(unbuffered: str) -> None:
+    text = b"The answer is 42. " * 10_000
+    (stdin, to_stdin), (from_stdout, stdout) = os.pipe(), os.pipe()
+    for end in (stdin, stdout):
+        os.set_blocking(end, False)
+    command = [*COMMAND, "encode", "--format", "dsl"]
+    process = subprocess.Popen(command, stdin=stdin, stdout=stdout, env=environment(unbuffered))
+    os.close(stdin)
+    os.close(stdout)
+
+    def feed() -> None:
+        with open(to_stdin, "wb") as end:  # noqa: PTH123
+            for part in (text[:1], text[1:]):
+                # The command is at its input by then, or finds it at once: both are well.
+                time.sleep(0.5)
+                end.write(part)
+                end.flush()
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    found = b""
+    with open(from_stdout, "rb", buffering=0) as end:  # noqa: PTH123
+        while part := end.read(10_000):
+            found += part
+    feeder.join()
+    assert process.wait(60) == 0
+    assert found == b"RES|OK||0|" + text
+
+
+@unix
+def test_an_output_that_ends_with_a_slash_is_a_folder(source: Path, tmp_path: Path) -> None:
+    assert main(["encode", str(source), "-o", f"{tmp_path}/out/"]) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["source.cw"]
 
 
 @unix

@@ -26,7 +26,10 @@ def encoded(path: Path, content: bytes, captured: Captured, *options: str) -> tu
 CSV = [
     (b"id,name\n1,a\n007,b\n", [{"id": "1", "name": "a"}, {"id": "007", "name": "b"}]),
     (b'\xef\xbb\xbfid,t\r\n\r\n1,"a\r\nb,""c"\r\n', [{"id": "1", "t": 'a\r\nb,"c'}]),
-    (b'a\n""\n\nx', [{"a": ""}, {"a": "x"}]),
+    # An empty cell of the only column is a blank line.
+    (b'a\n""\n\nx', [{"a": ""}, {"a": ""}, {"a": "x"}]),
+    (b"\na\n\nx\n\n", [{"a": ""}, {"a": "x"}, {"a": ""}]),
+    (b"a,b\n\n1,2\n\n", [{"a": "1", "b": "2"}]),
     (b"a,b\n1,\n", [{"a": "1", "b": ""}]),
     (b"a\n" + b"x" * 200_000, [{"a": "x" * 200_000}]),
     (b"a,b\n", []),

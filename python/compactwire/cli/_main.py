@@ -22,7 +22,7 @@ from . import (
     stats,
     verify,
 )
-from ._shell import complain, drop_stdout, one_line, without_keys, write
+from ._shell import complain, drop_stdout, one_line, whole_writes, without_keys, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,10 +37,11 @@ _BAD_INPUT, _BROKEN_PIPE = 1, 141
 def run(argv: Sequence[str] | None) -> int:
     """Run the command with these arguments and return the exit code, but for Ctrl-C."""
     try:
-        try:
-            return _run(argv)
-        finally:
-            _flush_stdout()
+        with whole_writes():
+            try:
+                return _run(argv)
+            finally:
+                _flush_stdout()
     except BrokenPipeError:
         return _BROKEN_PIPE
     except (OSError, ValueError, MemoryError) as error:

@@ -10,7 +10,7 @@ from compactwire import gcf
 
 from .._csv import read_table
 from .._lines import SUFFIXES, are_rows, as_array
-from ._shell import first_text, naming, read, source_name, utf8
+from ._shell import FIRST, first_text, naming, read, source_name, utf8
 
 if TYPE_CHECKING:
     import argparse
@@ -83,8 +83,8 @@ def first_line(name: str) -> Callable[[bytes], object]:
 
     def judge(first: bytes) -> None:
         is_text(first)
-        if b"\0" in first:
-            raise ValueError(f"{name}: not text: a NUL byte at byte {first.index(0)}")
+        if not first[:FIRST].strip(b"\0"):
+            raise ValueError(f"{name}: not text: the first {FIRST} bytes are NUL")
 
     return judge
 

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from .._files import write_file
 from .._texts import one_line as one_line
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
+T = TypeVar("T")
+
 DEFAULT = "default: %(default)s"
 
 OK = 0
 _FAILED = 1
 
 # How many bytes of an input are judged before the rest is read: no magic number is longer.
-_FIRST = 64
+FIRST = 64
 # The first bytes of files that are mistaken for texts.
 _NO_TEXTS = {
     b"PAR1": "a Parquet file, whose rows only `analyze` and `train` read",
@@ -117,14 +119,28 @@ def _read(
 ) -> bytes:
     # A device or pipe has no size and may have no end; `read(limit)` would allocate the limit.
     data = io.BytesIO()
-    while chunk := file.read1(1 << 16):
+    # Without the buffer, which takes a pause of a descriptor that does not wait for the end.
+    raw: io.RawIOBase = getattr(file, "raw", cast("io.RawIOBase", file))
+    while chunk := _when_ready(raw, lambda: raw.read(1 << 16), to_read=True):
         if data.tell() + len(chunk) > limit:
             raise TooLargeError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
         data.write(chunk)
-        if judge is not None and data.tell() >= _FIRST:
+        if judge is not None and data.tell() >= FIRST:
             judge(data.getvalue())
             judge = None
     return data.getvalue()
+
+
+def _when_ready(file: io.RawIOBase, act: Callable[[], T | None], *, to_read: bool) -> T:
+    """What a read or write returns, which is None as long as the descriptor is not ready.
+
+    It does not wait if the process that started this one, such as Node.js, has set that.
+    """
+    while (done := act()) is None:
+        import select
+
+        select.select([file] * to_read, [file] * (not to_read), [])
+    return done
 
 
 def first_text(name: str) -> Callable[[bytes], object]:
@@ -195,6 +211,58 @@ def write_binary(data: bytes, path: str) -> int:
     if path == "-" and stdout().isatty():
         raise ValueError("the output is binary: name a file for it with -o, or pipe it")
     return write_bytes(data, path)
+
+
+class _Waiting(io.RawIOBase):
+    """A file that waits until something can be written."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        written: int = _when_ready(self._raw, lambda: self._raw.write(data), to_read=False)
+        return written
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+
+@contextlib.contextmanager
+def whole_writes() -> Iterator[None]:
+    """Write all of what is written to standard output, or raise an error.
+
+    With ``python -u``, it has no buffer: if the disk is full or the reader goes away, the system
+    writes a part, which is no error there. With a buffer, it raises an error if the descriptor does
+    not wait.
+    """
+    usual = sys.stdout
+    buffer = getattr(usual, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)
+    if not isinstance(raw, io.FileIO) or (buffer is not raw and _waits(raw)):
+        yield
+        return
+    usual.flush()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Waiting(raw)),
+        encoding=usual.encoding,
+        errors=usual.errors,
+        line_buffering=bool(usual.line_buffering),
+    )
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stdout = usual
+
+
+def _waits(raw: io.FileIO) -> bool:
+    return sys.platform == "win32" or raw.closed or os.get_blocking(raw.fileno())
 
 
 def stdout() -> TextIO:
@@ -295,7 +363,8 @@ def each_file(
     """
 
     def run_each(args: argparse.Namespace) -> int:
-        in_folder = args.output != "-" and len(args.files) > 1
+        separators = tuple(filter(None, (os.sep, os.altsep)))
+        in_folder = args.output.endswith(separators) or (args.output != "-" and len(args.files) > 1)
         outputs = _Outputs(args.output, args.files, suffix) if in_folder else None
         if outputs is None and len(args.files) > 1 and not joinable:
             raise ValueError("several inputs need -o with a folder for their outputs")

@@ -32,7 +32,7 @@ from ._shell import (
     tell,
     token_counter,
     write,
-    write_bytes,
+    write_binary,
 )
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def _run_train(args: argparse.Namespace) -> int:
     left = (file for file in files if file not in failed)
     if args.held_out and not _verified(dictionary, left, how, args):
         return _NOT_SAVED
-    write_bytes(dictionary.to_bytes(), args.output)
+    write_binary(dictionary.to_bytes(), args.output)
     size, samples = f"{dictionary.size:,} bytes", f"{dictionary.samples:,} samples"
     # The file of a dictionary has no place for these facts.
     left_out = ", without the held-out texts" if args.held_out else ""
