@@ -148,6 +148,16 @@ def test_an_id_that_no_message_can_have_is_passed_over() -> None:
     assert (code, set(answers), len(error.splitlines())) == (0, {0, 1}, 1)
 
 
+def test_an_id_that_the_sdk_cannot_have_is_named_and_answered_if_it_is_whole() -> None:
+    ids = [1.0, 2.5, None, True]
+    calls = [{"jsonrpc": "2.0", "id": one, "method": "tools/list"} for one in ids]
+    code, answers, error = served(lines(*BEGIN, *calls, call("last", text="a")))
+    assert (code, len(error.splitlines())) == (0, len(ids))
+    assert "whose id is neither an integer nor a text" in error
+    assert answers[1]["error"]["code"] == -32600
+    assert set(answers) == {0, 1, "last"}
+
+
 def test_requests_that_make_no_sense_are_answered_with_an_error() -> None:
     wrong = [
         {"jsonrpc": "2.0", "id": 1, "method": "none"},
@@ -158,7 +168,7 @@ def test_requests_that_make_no_sense_are_answered_with_an_error() -> None:
         {"jsonrpc": "2.0", "id": 7.5, "method": "tools/list"},
     ]
     code, answers, error = served(lines(*BEGIN, *wrong, call("last", text="a")))
-    assert (code, error) == (0, "")
+    assert (code, len(error.splitlines())) == (0, 2)
     assert [answers[n]["error"]["code"] for n in (1, 2, 3)] == [-32601, -32602, -32602]
     assert "result" in answers["last"]
     assert set(answers) == {0, 1, 2, 3, "last"}

@@ -223,10 +223,15 @@ class _Connection:
         if not line.strip():
             return None
         try:
-            return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             self._warn(f"the host sent a line of {len(line):,} bytes that is no JSON-RPC message")
             return None
+        # The SDK takes a request for a notification if its id is neither an int nor a text.
+        if isinstance(message, types.JSONRPCNotification) and _has_id(line):
+            self._warn("the host sent a request whose id is neither an integer nor a text")
+            return None
+        return message
 
     async def _pass_on(self, message: Any, size: int, to_server: Any) -> None:
         if isinstance(message, types.JSONRPCRequest):
@@ -305,11 +310,21 @@ class _Connection:
 def _requests(line: bytes) -> list[Any]:
     """The ids of the requests in a line that the SDK cannot read, each once."""
     found = {
-        id_key(one["id"]): one["id"]
+        id_key(identity): identity
         for one in each(read_message(line)[0])
-        if isinstance(one.get("method"), str) and _can_be_answered(one.get("id"))
+        if isinstance(one.get("method"), str)
+        and _can_be_answered(identity := _whole(one.get("id")))
     }
     return list(found.values())
+
+
+def _has_id(line: bytes) -> bool:
+    return any("id" in one for one in each(read_message(line)[0]))
+
+
+def _whole(identity: object) -> object:
+    """An id such as 1.0 as an int, which is the same number in JSON."""
+    return int(identity) if isinstance(identity, float) and identity.is_integer() else identity
 
 
 def _can_be_answered(identity: object) -> bool:
