@@ -9,6 +9,7 @@ use super::shrink::Shrunk;
 use crate::make::{Number, Str, keys_of, make_dict, make_str, make_tuple};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
@@ -350,7 +351,11 @@ impl Response {
         let verbose = fields.contains("response")?;
         let known = if verbose { &MEMBERS[..] } else { &FIELDS[..] };
         for key in keys_of(fields)? {
-            let key = key.str()?;
+            // An integer of thousands of digits has no text.
+            let key = match key.str() {
+                Err(error) if error.is_instance_of::<PyValueError>(py) => key.get_type().name()?,
+                text => text?,
+            };
             let key = key.to_string_lossy();
             if !known.contains(&&*key) {
                 let known = known.join(", ");
