@@ -411,3 +411,19 @@ fn with_dictionary(
     let message = compression::unzstd(frame, decompressor, options.max_size)?;
     Ok((message, dictionary.id()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_raw_only_if_it_is_invalid() {
+        let wire = Wire::Text("hello");
+        let raw = or_raw(Err(DecodeError::EmptyResponse), wire).unwrap();
+        assert_eq!((&*raw.response.result, raw.format), ("hello", None));
+        let no_memory = DecodeError::OutOfMemory { bytes: 1 };
+        assert_eq!(or_raw(Err(no_memory.clone()), wire), Err(no_memory));
+        let error = DecodeError::EmptyResponse;
+        assert_eq!(or_raw(Err(error.clone()), Wire::Bytes(b"\xff")), Err(error));
+    }
+}

@@ -304,6 +304,10 @@ GOOD_TEXTS: dict[str, tuple[str, object]] = {
     ),
     "line separators": (HEADER + 'a="\u2028\x85"\n', {"a": "\u2028\x85"}),
     "count left to the end": (HEADER + "a[?]: 1,2\n##! summary counts=2\n", {"a": [1, 2]}),
+    "summary of a table with a count": (
+        HEADER + "## a [1]{b}\n1\n##! summary counts=7\n",
+        {"a": [{"b": 1}]},
+    ),
     "nothing of an unknown count": (HEADER + "## a [?]{b}\n", {"a": []}),
     "rows that look like members": (
         HEADER + "## a [?]{b}\nz=3\n",

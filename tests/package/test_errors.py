@@ -409,6 +409,7 @@ LOUD: dict[str, Callable[[], object]] = {
     "model": lambda: cw.encode(cw.Response("", LONG + "|"), format="dsl"),
     "model name": lambda: cw.encode(cw.Response("", LONG, model_name=LONG + "x"), format="verbose"),
     "unknown field": lambda: cw.encode({"result": "", LONG: 0}),
+    "a key of many digits": lambda: cw.encode({"result": "", 10**5000: 0}),
     "unknown member": lambda: cw.encode({"response": "", LONG: 0}),
     "dictionary file": lambda: cw.Dictionary.from_bytes(LONG.encode()),
     "dictionary line": lambda: cw.Dictionary.from_bytes(f"ZDCT|v2|a|b|{LONG}|c\n".encode()),

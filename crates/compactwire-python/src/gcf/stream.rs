@@ -37,7 +37,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 ///     Raised by every method, without writing anything: for a value that is not a scalar, a row of
 ///     the wrong width, a duplicate name, field or member key, a field with `>`, a scalar or list
 ///     after a table, a call by the target itself, and any call after `close()`. After an
-///     exception of the target, every call raises, `close()` too: the text is incomplete.
+///     exception of the target, or a `MemoryError` while a part is made, every call raises,
+///     `close()` too: the text is incomplete.
 ///
 /// Source: GCF 3.6 section 8.3.
 #[pyclass(name = "StreamEncoder", module = "compactwire.gcf", frozen)]
