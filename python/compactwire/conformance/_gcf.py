@@ -160,7 +160,18 @@ def two_sets(case: Case) -> None:
     delta = base.delta(new)
     text = delta.encode(tool=case["tool"]) if delta else None
     equal("the delta", text, case["expected"])
+    for name in ("added", "changed", "removed"):
+        equal(f"what is {name}", getattr(delta, name), case[name])
     equal("the set after the delta", gcf.receive_keyed(case["expected"], base), new)
+    kept = gcf.KeyedSnapshots()
+    answer = ""
+    for each, known in ((base, None), (new, base.root)):
+        answer = kept.respond(each, known, tool=case["tool"], count_tokens=_bytes_of)
+    equal("whether the delta is worth it", answer == case["expected"], case["worth_it"])
+
+
+def _bytes_of(text: str) -> int:
+    return len(text.encode())
 
 
 CHECKS: dict[str, Callable[[Case], None]] = {
