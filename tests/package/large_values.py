@@ -222,6 +222,23 @@ def delta_between(pair: tuple[Any, Any]) -> object:
     return gcf.encode_delta(there), gcf.encode_delta(back)
 
 
+def long_edges(size: int) -> tuple[Any, Any]:
+    """Two snapshots, of which the second has many edges between long names."""
+    name = "n" * size
+    first = gcf.Symbol("a", "function", provenance="x")
+    edges = [gcf.Edge(name, name, f"calls{at}") for at in range(60)]
+    symbols = [first, gcf.Symbol(name, "function", provenance="x")]
+    small, large = ([first], []), (symbols, edges)
+    payloads = (gcf.Payload("t", symbols=some, edges=ends) for some, ends in (small, large))
+    base, new = map(gcf.snapshot, payloads)
+    return base, new
+
+
+def respond(pair: tuple[Any, Any]) -> object:
+    base, new = pair
+    return gcf.respond(new, base.pack_root, snapshots={base.pack_root: base})
+
+
 def between_sessions(payload: gcf.Payload) -> object:
     return cw.Session().decode_graph(cw.Session().encode_graph(payload))
 
@@ -255,6 +272,8 @@ GRAPHS: list[Case] = [
         30_000,
     ),
     case("diff, encode_delta", delta_between, snapshots, 30_000),
+    case("respond", respond, snapshots, 30_000),
+    case("respond, edges between long names", respond, long_edges, 100_000),
     case("graph of a session", between_sessions, payload, 30_000),
 ]
 

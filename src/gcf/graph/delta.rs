@@ -17,6 +17,7 @@ use crate::gcf::error::{Code, Error, Place};
 use crate::gcf::syntax::header::{write_count, write_field};
 use crate::gcf::syntax::size::savings;
 use crate::interrupt::polled;
+use crate::memory;
 use hashbrown::{HashMap, HashSet};
 use std::hash::Hash;
 
@@ -29,6 +30,8 @@ pub fn encode_delta(delta: &DeltaPayload, options: EncodeOptions) -> Result<Stri
         check_expansion(edges, options.max_expansion)?;
     }
     check(delta, options)?;
+    // Each edge has both names, and a text that grows is copied.
+    memory::ensure(delta.size().saturating_mul(2))?;
     let lines = delta.removed.len() + delta.added.len();
     let edges = delta.removed_edges.len() + delta.added_edges.len();
     let mut out = String::with_capacity(300 + 64 * (lines + edges));

@@ -63,10 +63,16 @@ pub fn respond<E: From<Error>>(
         return Ok(Response { kind: ResponseKind::Unchanged, text, snapshot });
     }
     let full = encode(&snapshot, options)?;
-    let delta = base.and_then(|base| representable(base, &snapshot, peer_root, options));
+    let delta = match base {
+        Some(base) => representable(base, &snapshot, peer_root, options)?,
+        None => None,
+    };
     // A name that is valid in the full text may make a delta line a comment; such a delta is not
     // sent.
-    let written = delta.and_then(|delta| Some((encode_delta(&delta, options).ok()?, delta)));
+    let written = match delta {
+        Some(delta) => possible(encode_delta(&delta, options))?.map(|text| (text, delta)),
+        None => None,
+    };
     if let Some((plain, delta)) = written {
         let (delta_size, full_size) = (count(&plain)?, count(&full)?);
         if is_worth_a_delta(delta_size, full_size) {
@@ -80,17 +86,26 @@ pub fn respond<E: From<Error>>(
     Ok(Response { kind: ResponseKind::Full, text: full, snapshot })
 }
 
+/// What was made, if it is possible. Too little memory is an error: it must not decide what is sent.
+fn possible<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
+    match made {
+        Err(error) if error.code == Code::OutOfMemory => Err(error),
+        made => Ok(made.ok()),
+    }
+}
+
 /// The delta from `base` to `new`, if it can be applied; it is applied here to find out.
 fn representable(
     base: &Payload,
     new: &Payload,
     peer_root: &str,
     options: EncodeOptions,
-) -> Option<DeltaPayload> {
+) -> Result<Option<DeltaPayload>, Error> {
     let max = options.max_expansion;
-    let base = super::snapshot(base, max).ok().filter(|base| *base.pack_root == *peer_root)?;
-    let delta = diff(&base, new, max).ok()?;
-    apply(&base, &delta, max).is_ok().then_some(delta)
+    let base = possible(super::snapshot(base, max))?.filter(|base| *base.pack_root == *peer_root);
+    let Some(base) = base else { return Ok(None) };
+    let Some(delta) = possible(diff(&base, new, max))? else { return Ok(None) };
+    Ok(possible(apply(&base, &delta, max))?.map(|_| delta))
 }
 
 /// Encodes the response that the payload of the peer is unchanged.
