@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import gcf as peer
 from compactwire import gcf
 from compactwire.conformance._gcf import delta_of, keyed_set
 from tests.vectors import load, published
@@ -82,3 +83,13 @@ def test_a_producer_anchors_as_published(fixture: dict[str, Any]) -> None:
 def test_every_fixture_of_keyed_sets_is_there() -> None:
     operations = ("pack-root", "delta", "delta-verify", "delta-decode", "delta-session")
     assert [len(fixtures(f"generic-{name}")) for name in operations] == [3, 2, 3, 1, 2]
+
+
+@pytest.mark.parametrize("key", ["order-id", "a.b", "1a", "a:b", "a,b", "a}", "_x"])
+def test_a_delta_that_removes_rows_is_read_whatever_characters_its_identity_has(key: str) -> None:
+    rows = [{key: 1, "x": 1}, {key: 2, "x": 2}]
+    sets = [peer.GenericSet(key, [key, "x"], some, "rows") for some in (rows, rows[1:])]
+    text = peer.encode_generic_delta(peer.diff_generic_sets(*sets))
+    assert gcf.read_keyed_delta(text).removed == [1]
+    base = gcf.KeyedSet(rows, key=key, name="rows")
+    assert gcf.receive_keyed(text, base).rows == rows[1:]

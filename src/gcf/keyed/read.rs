@@ -261,19 +261,36 @@ impl Section {
         if bytes.get(after) != Some(&b'{') {
             return expected_head();
         }
-        let (declared, after) = read_fields(text, after, line.end, false)?;
-        if skip_blanks(bytes, after) < line.end {
+        // gcf-python writes the identity of removed rows without the quotes that it may need.
+        let only = text[after..line.end].strip_prefix("{@").and_then(|rest| rest.strip_suffix('}'));
+        let fields = if name == "removed" && only == Some(key) {
+            vec![key.to_owned()]
+        } else {
+            Self::read_fields(text, after, line, count, key)?
+        };
+        lines.advance()?;
+        let rows = read_rows(lines, count, fields.len())?;
+        let (keyed, deferred) = (count.keyed, count.value.is_none());
+        Ok(Self { name: name.into_owned(), fields, rows, keyed, deferred })
+    }
+
+    /// Reads the fields whose opening brace is at `at`, to the end of the line.
+    fn read_fields(
+        text: &str,
+        at: usize,
+        line: Line,
+        count: Count,
+        key: &str,
+    ) -> Read<Vec<String>> {
+        let (declared, after) = read_fields(text, at, line.end, false)?;
+        if skip_blanks(&text.as_bytes()[..line.end], after) < line.end {
             return fault(
                 Code::TrailingCharacters,
                 after,
                 "unexpected characters after the field declaration",
             );
         }
-        let fields = field_names(declared, count, key)?;
-        lines.advance()?;
-        let rows = read_rows(lines, count, fields.len())?;
-        let (keyed, deferred) = (count.keyed, count.value.is_none());
-        Ok(Self { name: name.into_owned(), fields, rows, keyed, deferred })
+        field_names(declared, count, key)
     }
 }
 
