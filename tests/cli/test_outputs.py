@@ -304,6 +304,21 @@ def test_pipes_that_do_not_wait_lose_nothing(unbuffered: str) -> None:
 
 
 @unix
+def test_what_the_program_has_read_ahead_is_not_lost() -> None:
+    code = """if True:
+        import sys
+        from compactwire.cli import main
+
+        sys.stdin.buffer.readline()
+        sys.exit(main(["encode", "--format", "dsl"]))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=b"first\nrest\n", capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"RES|OK||0|rest\n")
+
+
+@unix
 def test_an_output_that_ends_with_a_slash_is_a_folder(source: Path, tmp_path: Path) -> None:
     assert main(["encode", str(source), "-o", f"{tmp_path}/out/"]) == 0
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["source.cw"]

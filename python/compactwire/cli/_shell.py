@@ -119,9 +119,7 @@ def _read(
 ) -> bytes:
     # A device or pipe has no size and may have no end; `read(limit)` would allocate the limit.
     data = io.BytesIO()
-    # Without the buffer, which takes a pause of a descriptor that does not wait for the end.
-    raw: io.RawIOBase = getattr(file, "raw", cast("io.RawIOBase", file))
-    while chunk := _when_ready(raw, lambda: raw.read(1 << 16), to_read=True):
+    while chunk := _next_part(file):
         if data.tell() + len(chunk) > limit:
             raise TooLargeError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
         data.write(chunk)
@@ -129,6 +127,17 @@ def _read(
             judge(data.getvalue())
             judge = None
     return data.getvalue()
+
+
+def _next_part(file: io.BufferedReader) -> bytes:
+    """What can be read next; nothing at the end."""
+    part = file.read1(1 << 16)
+    raw = getattr(file, "raw", None)
+    if part or not isinstance(raw, io.FileIO) or _waits(raw):
+        return part
+    # The buffer takes a pause for the end.
+    rest: bytes = _when_ready(raw, lambda: raw.read(1 << 16), to_read=True)
+    return rest
 
 
 def _when_ready(file: io.RawIOBase, act: Callable[[], T | None], *, to_read: bool) -> T:
