@@ -75,7 +75,8 @@ pub fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Checks at growing intervals that there is memory for work whose total size is not known in advance.
+/// Checks at growing intervals that there is memory for work whose total size is not known in advance. Each check
+/// also [polls](interrupt::poll): a row that counts as one step may take any amount of work.
 #[derive(Debug, Clone)]
 pub struct Meter {
     /// The bytes of memory for a unit of work.
@@ -109,6 +110,7 @@ impl Meter {
 
     #[cold]
     fn ask(&mut self, done: usize) -> Result<(), TryReserveError> {
+        interrupt::poll();
         self.next = done.saturating_add(done.clamp(1, STRIDE));
         ask(self.next.saturating_add(done).saturating_mul(self.factor))
     }

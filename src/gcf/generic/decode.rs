@@ -180,8 +180,6 @@ pub(crate) struct Decoder<'t, 's, S: Columns> {
     pub max_expansion: u64,
     /// Checks memory for the content that `expansion` counts.
     expanded: Meter,
-    /// Polls as content is expanded.
-    steps: Steps,
     /// Whether [`Decoder::forecast`] is not needed, or no longer needed.
     pub counted: bool,
     /// The offset of `text` in the whole text, when it is read in pieces.
@@ -237,9 +235,6 @@ pub(crate) enum MemberForm {
     Invalid,
 }
 
-/// The bytes of expansion that count as a step of the work.
-const EXPANSION_OF_STEP: u64 = 64;
-
 /// The bytes of memory for each byte of expansion.
 const EXPANSION_FACTOR: usize = 2;
 
@@ -265,7 +260,6 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
             extensions,
             depth: 0,
             expansion: 0,
-            steps: Steps::default(),
             max_expansion: (limits.max_expansion as u64)
                 .saturating_add(FREE_EXPANSION * text.len() as u64),
             expanded: Meter::new(EXPANSION_FACTOR),
@@ -420,8 +414,6 @@ impl<'t, 's, S: Columns> Decoder<'t, 's, S> {
         if self.expansion > self.max_expansion {
             return self.too_large(at);
         }
-        // A row of one line may have any number of constants.
-        self.steps.add(usize::try_from(size / EXPANSION_OF_STEP).unwrap_or(usize::MAX));
         Ok(self.expanded.reach(usize::try_from(self.expansion).unwrap_or(usize::MAX))?)
     }
 

@@ -270,7 +270,6 @@ impl<'t, 'a> Writer<'t, 'a> {
     #[inline]
     fn expect_cell(&mut self, index: usize) {
         if index.is_multiple_of(FEW_CELLS) {
-            self.steps.add(index.min(FEW_CELLS) / 4);
             self.expect_more();
         }
     }

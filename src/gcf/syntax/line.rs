@@ -40,13 +40,8 @@ pub(crate) struct Lines<'t> {
     consumed: usize,
     saw_end: bool,
     steps: Steps,
-    /// The offset up to which the steps are counted.
-    stepped: usize,
     meter: Meter,
 }
-
-/// The bytes of a line that count as a step: a line may have any number of cells.
-const BYTES_OF_STEP: usize = 64;
 
 /// The bytes of memory that readers may take for each byte of the text, without what a sink builds.
 const FACTOR: usize = 16;
@@ -55,16 +50,7 @@ impl<'t> Lines<'t> {
     /// Starts before the first line, the header.
     pub(crate) fn new(text: &'t str) -> Self {
         let (steps, meter) = (Steps::default(), Meter::new(FACTOR));
-        Self {
-            text,
-            next: 0,
-            lookahead: None,
-            consumed: 0,
-            saw_end: false,
-            steps,
-            stepped: 0,
-            meter,
-        }
+        Self { text, next: 0, lookahead: None, consumed: 0, saw_end: false, steps, meter }
     }
 
     /// The whole text.
@@ -88,7 +74,7 @@ impl<'t> Lines<'t> {
     /// Consumes the lookahead line and finds the next.
     #[inline]
     pub(crate) fn advance(&mut self) -> Read<()> {
-        self.count(self.next);
+        self.steps.step();
         self.consumed = self.next;
         self.lookahead = self.find(self.next)?;
         match self.lookahead {
@@ -114,19 +100,13 @@ impl<'t> Lines<'t> {
     /// Returns the offset up to which memory has been checked.
     #[inline]
     pub(crate) fn step(&mut self, start: usize) -> Read<usize> {
-        self.count(start);
+        self.steps.step();
         self.meter.reach(start)?;
         let mut end = self.meter.next().min(self.text.len());
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
         Ok(end)
-    }
-
-    #[inline]
-    fn count(&mut self, to: usize) {
-        self.steps.add(1 + to.saturating_sub(self.stepped) / BYTES_OF_STEP);
-        self.stepped = to;
     }
 
     /// Whether the lookahead has ever reached the end of the text. If it has not, more text after the
