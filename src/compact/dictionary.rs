@@ -21,9 +21,10 @@ use super::response::Response;
 use crate::compression::{self, CDict, DDict};
 use crate::interrupt::run_apart;
 use crate::limits::MAX_DICTIONARY_HEADER;
+use crate::memory;
 use flate2::Crc;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use zstd::zstd_safe;
 
 /// The compression level. Each of the next two levels saves less than 1% and takes about 50% more
@@ -77,12 +78,13 @@ pub struct Dictionary {
     compressor: OnceLock<CDict<'static>>,
 }
 
-static BUILT_IN: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "the bytes are fixed, and a test loads them")]
-    let dictionary = Dictionary::parse(include_bytes!("../../data/default.zdct"))
-        .expect("the built-in dictionary is valid");
-    Arc::new(dictionary)
-});
+static BUILT_IN: OnceLock<Arc<Dictionary>> = OnceLock::new();
+
+/// The memory for a dictionary that is read from a file: its content, and zstd's copy and tables.
+fn size_to_read(file: &[u8]) -> usize {
+    const TABLES: usize = 256 << 10;
+    file.len().saturating_mul(2).saturating_add(TABLES)
+}
 
 /// The dictionaries in use that [`Dictionary::shared`] has returned.
 static SHARED: Mutex<Vec<Weak<Dictionary>>> = Mutex::new(Vec::new());
@@ -92,7 +94,17 @@ impl Dictionary {
     ///
     /// Trained by `python -m data.train` from the samples in `data/corpus/`.
     pub fn built_in() -> &'static Arc<Self> {
-        &BUILT_IN
+        const FILE: &[u8] = include_bytes!("../../data/default.zdct");
+        if let Some(made) = BUILT_IN.get() {
+            return made;
+        }
+        let made = Self::parse(FILE);
+        if let Err(DecodeError::OutOfMemory { .. }) = made {
+            memory::require(Err(memory::exhausted()));
+        }
+        #[expect(clippy::expect_used, reason = "the bytes are fixed, and a test loads them")]
+        let made = made.expect("the built-in dictionary is valid");
+        BUILT_IN.get_or_init(|| Arc::new(made))
     }
 
     /// Trains a dictionary of at most `size` bytes from samples: `MessagePack` messages as [`sample`]
@@ -136,8 +148,10 @@ impl Dictionary {
         set_mark(&mut content);
         let id = content_id(&content).to_le_bytes();
         content[ID].copy_from_slice(&id);
-        Self::new(content, description)
-            .map_err(|error| EncodeError::new("samples", error.to_string()))
+        Self::new(content, description).map_err(|error| match error {
+            DecodeError::OutOfMemory { .. } => EncodeError::out_of_memory("samples"),
+            error => EncodeError::new("samples", error.to_string()),
+        })
     }
 
     /// Reads a dictionary file.
@@ -157,6 +171,7 @@ impl Dictionary {
     }
 
     fn parse(file: &[u8]) -> Result<Self, DecodeError> {
+        DecodeError::ensure_memory(size_to_read(file))?;
         if file.starts_with(&ZSTD_DICTIONARY_MAGIC) {
             return Self::new(file.to_vec(), Description::default());
         }

@@ -5,7 +5,7 @@ use super::errors::Result;
 use super::record::{Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
 use crate::files::write_file;
-use crate::interrupt::attached;
+use crate::interrupt::{attached, to_end};
 use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
 use pyo3::IntoPyObjectExt;
@@ -86,8 +86,8 @@ impl Dictionary {
 
     /// Return the dictionary built into the package, which `decode` always tries.
     #[staticmethod]
-    fn default() -> Self {
-        Self::new(Arc::clone(compact::Dictionary::built_in()), None)
+    fn default() -> PyResult<Self> {
+        Ok(Self::new(Arc::clone(built_in()?), None))
     }
 
     /// Read a dictionary file, or a bare zstd dictionary.
@@ -217,7 +217,7 @@ impl Dictionary {
         let py = slf.py();
         let this = slf.get();
         let name = make_str(py, &this.name)?.into_any();
-        if Arc::ptr_eq(&this.core, compact::Dictionary::built_in()) {
+        if Arc::ptr_eq(&this.core, built_in()?) {
             let restore = py.get_type::<Self>().getattr(intern!(py, "_restore_built_in"))?;
             return reduced(restore, [this.id().into_bound_py_any(py)?, name]);
         }
@@ -232,7 +232,7 @@ impl Dictionary {
         id: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = args::written::name)] name: String,
     ) -> Result<Self> {
-        let built_in = compact::Dictionary::built_in();
+        let built_in = built_in()?;
         // A number that is no id is refused like the id of another version.
         let id = u32::try_from(args::natural(id, "id")?).unwrap_or(u32::MAX);
         if built_in.id() != id {
@@ -251,6 +251,10 @@ impl Dictionary {
     }
 }
 
+fn built_in() -> PyResult<&'static Arc<compact::Dictionary>> {
+    to_end(compact::Dictionary::built_in)
+}
+
 impl Dictionary {
     fn new(core: Arc<compact::Dictionary>, name: Option<String>) -> Self {
         let name = name.unwrap_or_else(|| core.description().content_type.clone());
@@ -258,7 +262,7 @@ impl Dictionary {
     }
 
     fn parse(file: &[u8], name: Option<String>) -> Result<Self> {
-        Ok(Self::new(compact::Dictionary::shared(file)?, name))
+        Ok(Self::new(to_end(|| compact::Dictionary::shared(file))??, name))
     }
 
     fn key(&self) -> (&str, &Description, &[u8]) {
