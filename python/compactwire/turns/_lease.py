@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -67,15 +66,14 @@ class Lease:
         self._ended = threading.Event()
         self._renewal: threading.Thread | None = None
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Wait for the lease and hold it, in a function."""
+    def hold(self, work: Callable[[], _Result]) -> _Result:
+        """Wait for the lease, and hold it while a function runs."""
         pauses = self._pauses()
         try:
             try:
                 while not self._take():
                     time.sleep(next(pauses))
-                yield
+                result = work()
             except Exception:
                 self._try_release()
                 raise
@@ -86,6 +84,7 @@ class Lease:
             # Ctrl-C, for example, must not wait for a database that is locked.
             self._start_release()
             raise
+        return result
 
     async def __aenter__(self) -> None:
         """Wait for the lease and hold it, in a coroutine."""

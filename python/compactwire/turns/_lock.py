@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..errors import NestedTurn
 
 if TYPE_CHECKING:
     import asyncio
+
+
+_Result = TypeVar("_Result")
 
 
 class _Holder(NamedTuple):
@@ -44,7 +46,7 @@ class TurnLock:
         """
         # Only this thread can have written its own number, so no lock is needed.
         holder = self._holder
-        if holder is None or holder.thread != threading.get_ident():
+        if holder is None or holder.thread != threading.get_ident() or not self._lock.locked():
             return
         if task is None or holder.task in (None, task):
             where = "thread" if None in (task, holder.task) else "task"
@@ -58,14 +60,14 @@ class TurnLock:
         """Whether a turn is under way."""
         return self._lock.locked()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Wait for the lock and hold it, in a function."""
+    def hold(self, work: Callable[[], _Result]) -> _Result:
+        """Wait for the lock, and hold it while a function runs."""
         self.check()
+        # Ctrl-C can leave a context manager that is written in Python before it has ended.
         with self._lock:
             self._holder = _Holder(threading.get_ident(), None)
             try:
-                yield
+                return work()
             finally:
                 self._holder = None
 

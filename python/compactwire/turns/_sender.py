@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -142,14 +141,23 @@ class Sender:
         """
         check_callable("deliver", deliver)
         request = _repeatable(request)
-        with self._lock.held():
+
+        def sent() -> _Answer:
             for attempt in range(1, ATTEMPTS + 1):
-                with self._turn(request, last=attempt == ATTEMPTS) as turn:
+                turn, encoded = None, self.session.stats.messages
+                try:
+                    turn = self._encode(request)
                     answer = deliver(turn)
                     check_finished("deliver", answer, "send_async")
                     self._delivered(turn, request)
+                except BaseException as error:
+                    if not self._taken_back(turn, encoded, error) or attempt == ATTEMPTS:
+                        raise
+                else:
                     return answer
-        raise AssertionError("the last attempt returns or raises")
+            raise AssertionError("the last attempt returns or raises")
+
+        return self._lock.hold(sent)
 
     async def send_async(
         self, deliver: Callable[[Turn], Awaitable[_Answer]], /, **request: Any
@@ -172,11 +180,17 @@ class Sender:
                 )
             try:
                 for attempt in range(1, ATTEMPTS + 1):
-                    with self._turn(request, last=attempt == ATTEMPTS) as turn:
+                    turn, encoded = None, self.session.stats.messages
+                    try:
+                        turn = self._encode(request)
                         delivery = deliver(turn)
                         check_awaitable("deliver", delivery, "send")
                         answer = await delivery
                         self._delivered(turn, request)
+                    except BaseException as error:
+                        if not self._taken_back(turn, encoded, error) or attempt == ATTEMPTS:
+                            raise
+                    else:
                         return answer
                 raise AssertionError("the last attempt returns or raises")
             finally:
@@ -202,7 +216,8 @@ class Sender:
         check_type("last", last, int)
         if not 0 <= last < MAX_NUMBER:
             raise OptionError(f"last must be from 0 to 2^63 - 2, not {shown(last)}", option="last")
-        with self._lock.held():
+
+        def moved() -> None:
             used = self._number if self._failed is not None else self._number - 1
             self._number = max(used, last) + 1
             self._failed = None
@@ -210,31 +225,33 @@ class Sender:
                 # The receiver may have another conversation, which no hash would tell.
                 self.session.forget(_CONTEXT)
 
-    @contextmanager
-    def _turn(self, request: dict[str, Any], *, last: bool) -> Iterator[Turn]:
-        """The next turn. A rejection prepares the next attempt, or is raised if this is the last.
+        self._lock.hold(moved)
 
-        After any other exception the session is as before.
+    def _taken_back(self, turn: Turn | None, encoded: int, error: BaseException) -> bool:
+        """Restore the session after an exception; return whether the request is to be sent again.
+
+        A rejection prepares the next attempt. `encoded` is the number of messages of the session
+        before this one.
         """
-        turn, encoded = None, self.session.stats.messages
         try:
-            turn = self._encode(request)
-            self._number = turn.number
-            yield turn
-        except BaseException as error:
-            # Without a turn, nothing was delivered: Ctrl-C may come when the request is encoded.
-            if turn is not None or self.session.stats.messages > encoded:
-                self.session.rollback()
-            if turn is None:
-                raise
-            if not isinstance(error, UnknownReference):
-                # The turn may have arrived, so its number now belongs to its frames.
-                self._number, self._failed = turn.number, turn.digest
-                raise
-            self._failed = None
-            self.session.forget(*_missing(error))
-            if last:
-                raise
+            return self._take_back(turn, encoded, error)
+        except KeyboardInterrupt:  # It came in between.
+            self._take_back(turn, encoded, error)
+            raise
+
+    def _take_back(self, turn: Turn | None, encoded: int, error: BaseException) -> bool:
+        # Without a turn, nothing was delivered: Ctrl-C may come when the request is encoded.
+        if turn is not None or self.session.stats.messages > encoded:
+            self.session.rollback()
+        if turn is None:
+            return False
+        if not isinstance(error, UnknownReference):
+            # The turn may have arrived, so its number now belongs to its frames.
+            self._number, self._failed = turn.number, turn.digest
+            return False
+        self._number, self._failed = turn.number, None
+        self.session.forget(*_missing(error))
+        return True
 
     def _encode(self, request: dict[str, Any]) -> Turn:
         turn = Turn(self._number, self.session.encode_request(**request))

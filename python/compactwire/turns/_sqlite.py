@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._texts import check_positive, check_texts
 from ..errors import OptionError
@@ -27,6 +26,8 @@ from ._stores import (
 if TYPE_CHECKING:
     import sqlite3
     from types import TracebackType
+
+_Result = TypeVar("_Result")
 
 # How long a call waits while another connection holds the file of a database.
 _BUSY_S = 30.0
@@ -153,9 +154,12 @@ class SQLiteSessionStore(SessionStore):
                 f"AFTER {change} ON compactwire_sessions_1 BEGIN "
                 f"UPDATE compactwire_memory_1 SET bytes = bytes + {added}; END"
             )
-        with self._transaction() as run:
+
+        def create(run: Callable[..., sqlite3.Cursor]) -> None:
             for statement in statements:
                 run(statement)
+
+        self._transact(create)
 
     def _share_locks(self, path: str | os.PathLike[str]) -> None:
         """Share the locks of the other stores of the file in this process."""
@@ -177,9 +181,8 @@ class SQLiteSessionStore(SessionStore):
         with self._named_errors:
             return retried(attempt, _BUSY_S)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """A transaction; yields the function that runs a statement with its values."""
+    def _transact(self, work: Callable[[Callable[..., sqlite3.Cursor]], _Result]) -> _Result:
+        """Run `work` in a transaction; it gets the function that runs a statement."""
         from .._databases import retried
 
         def run(statement: str, *values: object) -> sqlite3.Cursor:
@@ -190,11 +193,16 @@ class SQLiteSessionStore(SessionStore):
             try:
                 # Ctrl-C may be raised as soon as the transaction has begun.
                 run("BEGIN IMMEDIATE")
-                yield run
+                result = work(run)
                 run("COMMIT")
             except BaseException:
-                self._database.rollback()
+                try:
+                    self._database.rollback()
+                except KeyboardInterrupt:  # It came in between.
+                    self._database.rollback()
+                    raise
                 raise
+            return result
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -252,7 +260,8 @@ class SQLiteSessionStore(SessionStore):
             "FROM compactwire_sessions_1 ORDER BY used DESC LIMIT -1 OFFSET ?)",
             self._max_sessions,
         )
-        with self._transaction() as run:
+
+        def keep(run: Callable[..., sqlite3.Cursor]) -> bool:
             run(*forget_idle)
             kept = run(*insert).rowcount == 1
             if kept:  # Otherwise this process was late, and another one may have the lease.
@@ -260,7 +269,9 @@ class SQLiteSessionStore(SessionStore):
             if after == 0:
                 run(*forget_oldest)
             self._make_room(run, conversation)
-        return kept
+            return kept
+
+        return self._transact(keep)
 
     def _make_room(self, run: Callable[..., sqlite3.Cursor], conversation: str) -> None:
         """Forget the least recently used, except for `conversation`, down to `max_memory`."""

@@ -203,13 +203,16 @@ class SessionStore(ABC):
             too much. Nothing of the turn is kept.
         """
         lease = self._lease(conversation, turn, respond)
-        with self._lock(conversation).held(), lease.held():
+
+        def answered() -> str | bytes:
             opened = self._open(conversation, turn)
             if isinstance(opened, SavedSession):
                 return opened.answer
             answer = respond(opened.request)
             check_finished("respond", answer, "answer_async")
             return self._close(opened, answer)
+
+        return self._lock(conversation).hold(partial(lease.hold, answered))
 
     async def answer_async(
         self, conversation: str, turn: Turn, respond: Callable[[Request], Awaitable[str | bytes]], /
