@@ -149,14 +149,20 @@ def below(root: Path, report: Callable[[OSError], object] | None = None) -> list
 
     `report` gets the error of each folder that cannot be listed; without it, the error is raised.
     """
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    found = []
-    for folder, inner, names in os.walk(root, onerror=report or fail):
-        inner[:] = [name for name in inner if not name.startswith(".")]
-        found += [Path(folder, name) for name in names]
+    found, folders = [], [root]
+    while folders:
+        try:
+            entries = list(os.scandir(folders.pop()))
+        except OSError as error:
+            if report is None:
+                raise
+            report(error)
+            continue
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                found.append(Path(entry.path))
+            elif not entry.name.startswith("."):
+                folders.append(Path(entry.path))
     return sorted(found)
 
 
