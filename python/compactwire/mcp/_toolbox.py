@@ -202,7 +202,7 @@ def _naming(name: str) -> Iterator[None]:
     try:
         yield
     except CompactWireError as error:
-        raise ToolError(f"{name}: {error}") from None
+        raise ToolError(f"{name}: {one_line(str(error))}") from None
 
 
 def _are_lines(given: dict[str, str]) -> bool:
