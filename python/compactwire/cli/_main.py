@@ -40,6 +40,10 @@ def run(argv: Sequence[str] | None) -> int:
         with whole_writes():
             try:
                 return _run(argv)
+            except KeyboardInterrupt:
+                # The reader may have paused: what was not written would make each flush wait.
+                drop_stdout()
+                raise
             finally:
                 _flush_stdout()
     except BrokenPipeError:

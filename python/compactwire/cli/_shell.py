@@ -409,11 +409,13 @@ def name_failed(failed: list[str], files: list[str]) -> int:
     return _FAILED if failed else OK
 
 
-def _make_folder(output: str) -> None:
+def _make_folder(output: str, inputs: int) -> None:
     try:
         Path(output).mkdir(exist_ok=True)
     except FileExistsError:
         message = f"several inputs need -o with a folder for their outputs, not the file {output}"
+        if inputs == 1:
+            message = f"{output}: a file; without the slash at its end, it is the output"
         raise ValueError(message) from None
 
 
@@ -424,7 +426,7 @@ class _Outputs:
     """
 
     def __init__(self, folder: str, inputs: list[str], suffix: str) -> None:
-        _make_folder(folder)
+        _make_folder(folder, len(inputs))
         self._folder, self._suffix = Path(folder), suffix
         self._count = Counter(self._name(path) for path in inputs)
         self._inputs = {_identity(Path(path)) for path in inputs if path != "-"} - {None}
