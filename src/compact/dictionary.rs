@@ -93,6 +93,9 @@ impl Dictionary {
     /// The dictionary that is compiled in. Every decoder has it.
     ///
     /// Trained by `python -m data.train` from the samples in `data/corpus/`.
+    ///
+    /// # Panics
+    /// There is not enough memory for it at its first use, outside of `interrupt::run`.
     pub fn built_in() -> &'static Arc<Self> {
         const FILE: &[u8] = include_bytes!("../../data/default.zdct");
         if let Some(made) = BUILT_IN.get() {
