@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 DEFAULT = "default: %(default)s"
 
@@ -140,10 +140,11 @@ def _next_part(file: io.BufferedReader) -> bytes:
     return rest
 
 
-def _when_ready(file: io.RawIOBase, act: Callable[[], T | None], *, to_read: bool) -> T:
+def _when_ready(file: io.RawIOBase, act: Callable[[], _T | None], *, to_read: bool) -> _T:
     """What a read or write returns, which is None as long as the descriptor is not ready.
 
-    It does not wait if the process that started this one, such as Node.js, has set that.
+    The process that started this one, such as Node.js, may have set that the descriptor does not
+    wait.
     """
     while (done := act()) is None:
         import select

@@ -147,6 +147,7 @@ class Sender:
                 turn, encoded = None, self.session.stats.messages
                 try:
                     turn = self._encode(request)
+                    self._number = turn.number
                     answer = deliver(turn)
                     check_finished("deliver", answer, "send_async")
                     self._delivered(turn, request)
@@ -183,6 +184,7 @@ class Sender:
                     turn, encoded = None, self.session.stats.messages
                     try:
                         turn = self._encode(request)
+                        self._number = turn.number
                         delivery = deliver(turn)
                         check_awaitable("deliver", delivery, "send")
                         answer = await delivery
