@@ -123,7 +123,7 @@ impl<'a> Response<'a> {
 pub struct Decoded<'a> {
     /// The response.
     pub response: Response<'a>,
-    /// The format; `None` for a plain text returned by [`raw`](super::raw).
+    /// The format; `None` for a plain text returned by [`or_raw`](super::or_raw).
     pub format: Option<Format>,
     /// The `MessagePack` layout; `None` for the text formats.
     pub layout: Option<Layout>,
