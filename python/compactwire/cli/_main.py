@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -42,7 +43,8 @@ def run(argv: Sequence[str] | None) -> int:
                 return _run(argv)
             except KeyboardInterrupt:
                 # The reader may have paused: what was not written would make each flush wait.
-                drop_stdout()
+                with contextlib.suppress(OSError):  # The caller's own stdout may be no file.
+                    drop_stdout()
                 raise
             finally:
                 _flush_stdout()
