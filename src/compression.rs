@@ -352,7 +352,7 @@ pub fn training_size(total: usize, samples: usize, size: usize) -> usize {
         .saturating_add(size.saturating_mul(4))
 }
 
-/// Trains a zstd dictionary of at most `size` bytes. `data` are the samples, one behind the other.
+/// Trains a zstd dictionary of at most `size` bytes. `data` are the concatenated samples.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`]; [`Error::Failed`] for samples that are too few or too small.

@@ -285,7 +285,7 @@ def test_pipes_that_do_not_wait_lose_nothing(unbuffered: str) -> None:
     os.close(stdout)
 
     def feed() -> None:
-        with open(to_stdin, "wb") as end:  # noqa: PTH123
+        with os.fdopen(to_stdin, "wb") as end:
             for part in (text[:1], text[1:]):
                 # The command is at its input by then, or finds it at once: both are well.
                 time.sleep(0.5)
@@ -295,7 +295,7 @@ def test_pipes_that_do_not_wait_lose_nothing(unbuffered: str) -> None:
     feeder = threading.Thread(target=feed)
     feeder.start()
     found = b""
-    with open(from_stdout, "rb", buffering=0) as end:  # noqa: PTH123
+    with os.fdopen(from_stdout, "rb", buffering=0) as end:
         while part := end.read(10_000):
             found += part
     feeder.join()

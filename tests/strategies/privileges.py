@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_privileges() -> Iterator[None]:
-    """Run as a user without permission to read everything; root switches to `nobody`."""
+    """Run as a user without permission to read everything; root becomes the user `nobody`."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
