@@ -27,6 +27,8 @@ pub enum Stopped {
     Asked,
     /// There was not enough memory.
     NoMemory,
+    /// The operating system cannot open another file; its error code.
+    NoFiles(i32),
 }
 
 /// Returns whether to stop. It is called about once per millisecond of work, often more.
@@ -39,8 +41,8 @@ thread_local! {
 /// Runs `work` until it ends or `check` returns true. Other threads that `work` starts are not stopped.
 ///
 /// # Errors
-/// [`Stopped`] if `check` returned true, or if there was not enough memory where the code cannot return an
-/// error.
+/// [`Stopped`] if `check` returned true, or if there was not enough memory, or too many open files, where the
+/// code cannot return an error.
 pub fn run<T>(check: Check, work: impl FnOnce() -> T) -> Result<T, Stopped> {
     let result = catch_unwind(AssertUnwindSafe(|| with_check(Some(check), work)));
     result.or_else(|reason| match reason.downcast::<Stopped>() {
@@ -86,12 +88,17 @@ pub fn poll() {
     }
 }
 
-/// Ends the innermost [`run`], because there is not enough memory. Outside of `run`, and within
-/// [`unchecked`], it does nothing.
+/// [Ends](end) the innermost [`run`], because there is not enough memory.
 #[cold]
 pub(crate) fn out_of_memory() {
+    end(Stopped::NoMemory);
+}
+
+/// Ends the innermost [`run`] for this reason. Outside of `run`, and within [`unchecked`], it does nothing.
+#[cold]
+pub(crate) fn end(reason: Stopped) {
     if CHECK.get().is_some() && can_stop() {
-        resume_unwind(Box::new(Stopped::NoMemory));
+        resume_unwind(Box::new(reason));
     }
 }
 

@@ -96,14 +96,14 @@ pub static CHECKS: [Check; CHECK_COUNT] = [
 /// Verifies a claim. `progress` is called for receipts and artifacts.
 ///
 /// # Errors
-/// [`Stopped`]: `progress` returned [`ControlFlow::Break`], or there was not enough memory. No verdict
-/// depends on the memory of the machine.
+/// [`Stopped`]: `progress` returned [`ControlFlow::Break`], or there was not enough memory, or too many files
+/// were open. No verdict depends on what the machine has left of these.
 pub fn verify(
     inputs: &Inputs<'_>,
     options: &Options,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Report, Stopped> {
-    let mut run = Run::new(inputs, options, progress);
+    let mut run = interrupt::run(|| false, || Run::new(inputs, options, progress))?;
     for (index, check) in CHECKS.iter().enumerate() {
         let mut check = || (check.applies)(&run).then(|| (check.run)(&mut run));
         let outcome = catch_unwind(AssertUnwindSafe(|| interrupt::run(|| false, &mut check)));

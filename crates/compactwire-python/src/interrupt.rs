@@ -9,12 +9,12 @@
 //!   Ctrl-C, and starts the call again unless the handler raised.
 //! - [`to_end`] is for calls that no signal ends.
 //!
-//! Too little memory ends each of them with a `MemoryError`.
+//! Too little memory ends each of them with a `MemoryError`, and too many open files with an `OSError`.
 
 use crate::make::memory_error;
 use crate::value::collector::with_collector;
 use compactwire::interrupt::{Stopped, poll, run};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -61,7 +61,7 @@ pub(crate) fn undone<T>(py: Python<'_>, mut work: impl FnMut() -> T) -> PyResult
         match run(notice_ctrl_c, &mut work) {
             Ok(result) => return Ok(result),
             Err(Stopped::Asked) => handle_ctrl_c(py)?,
-            Err(stopped @ Stopped::NoMemory) => return Err(raised(stopped)),
+            Err(stopped) => return Err(raised(stopped)),
         }
     }
     to_end(work)
@@ -110,10 +110,15 @@ fn is_due() -> bool {
 /// The exception for a call that was stopped.
 #[cold]
 pub(crate) fn raised(stopped: Stopped) -> PyErr {
-    if stopped == Stopped::NoMemory {
-        return memory_error("not enough memory to continue the call");
+    match stopped {
+        Stopped::NoMemory => memory_error("not enough memory to continue the call"),
+        Stopped::NoFiles(code) => {
+            PyOSError::new_err((code, "too many open files; close some, or raise the limit"))
+        }
+        Stopped::Asked => {
+            RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("the call was stopped"))
+        }
     }
-    RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("the call was stopped"))
 }
 
 /// Calls the handler of Ctrl-C as the interpreter would.

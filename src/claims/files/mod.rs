@@ -18,9 +18,10 @@ use unix as system;
 
 pub(super) use system::{Folder, Listed};
 
+use crate::interrupt::{self, Stopped};
 use crate::memory;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// The size of the read buffer for artifacts, in bytes.
@@ -63,10 +64,24 @@ pub(super) enum ReadProblem {
 
 /// Opens a file that the caller named. Links are followed, because the caller chose the path.
 pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
-    match path.metadata() {
+    match path.metadata().map_err(about_the_file) {
         Ok(found) if found.is_file() => system::open(path),
         _ => Err(Refusal::Missing),
     }
+}
+
+/// Passes on an error that says something about the file. Ends the call for any other: no verdict may depend
+/// on how much memory, or how many open files, the machine has left.
+#[cold]
+fn about_the_file(error: impl Into<io::Error>) -> io::Error {
+    let error = error.into();
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        interrupt::out_of_memory();
+    }
+    if let Some(code) = system::too_many_files(&error) {
+        interrupt::end(Stopped::NoFiles(code));
+    }
+    error
 }
 
 /// The most memory that a parsed and checked file takes, in bytes for each byte of the file.
@@ -75,7 +90,7 @@ const FACTOR: usize = 30;
 impl Content {
     /// Takes an open file, and checks its type again now that it cannot be replaced any more.
     fn new(file: File) -> Result<Self, Refusal> {
-        let found = file.metadata().map_err(|_| Refusal::Unreadable)?;
+        let found = file.metadata().map_err(about_the_file).or(Err(Refusal::Unreadable))?;
         if !found.is_file() {
             return Err(Refusal::Missing);
         }
@@ -97,7 +112,8 @@ impl Content {
         bytes.truncate(read);
         if read != size {
             let mut rest = self.file.take(limit.saturating_add(1).saturating_sub(read as u64));
-            rest.read_to_end(&mut bytes).map_err(|_| ReadProblem::Unreadable)?;
+            let read = rest.read_to_end(&mut bytes).map_err(about_the_file);
+            read.or(Err(ReadProblem::Unreadable))?;
         }
         if bytes.len() as u64 > limit {
             return Err(ReadProblem::TooLarge);
@@ -136,8 +152,11 @@ impl Content {
         loop {
             match self.file.read(buffer) {
                 Ok(read) => return Ok(read),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(ReadProblem::Unreadable),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    about_the_file(error);
+                    return Err(ReadProblem::Unreadable);
+                }
             }
         }
     }

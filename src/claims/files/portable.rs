@@ -1,9 +1,10 @@
 //! Access by paths, for systems that cannot open a file relative to an open folder.
 
-use super::{Content, Kind, Refusal};
+use super::{Content, Kind, Refusal, about_the_file};
 use crate::memory;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A folder.
@@ -54,8 +55,8 @@ impl Folder {
         mut wanted: impl FnMut(&OsStr) -> bool,
     ) -> Option<Vec<Listed>> {
         let mut listed = Vec::new();
-        for entry in self.0.read_dir().ok()? {
-            let name = entry.ok()?.file_name();
+        for entry in self.0.read_dir().map_err(about_the_file).ok()? {
+            let name = entry.map_err(about_the_file).ok()?.file_name();
             if wanted(&name) {
                 memory::push(&mut listed, Listed { name });
             }
@@ -66,7 +67,12 @@ impl Folder {
 
 /// Opens the file at a path that has been inspected.
 pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
-    Content::new(File::open(path).map_err(|_| Refusal::Unreadable)?)
+    Content::new(File::open(path).map_err(about_the_file).or(Err(Refusal::Unreadable))?)
+}
+
+/// There is no limit but that of the memory.
+pub(super) fn too_many_files(_error: &io::Error) -> Option<i32> {
+    None
 }
 
 fn expect(path: &Path, expected: Kind) -> Result<(), Refusal> {
@@ -78,7 +84,7 @@ fn expect(path: &Path, expected: Kind) -> Result<(), Refusal> {
 }
 
 fn kind(path: &Path) -> Option<Kind> {
-    let kind = path.symlink_metadata().ok()?.file_type();
+    let kind = path.symlink_metadata().map_err(about_the_file).ok()?.file_type();
     Some(match () {
         () if kind.is_symlink() => Kind::Link,
         () if kind.is_dir() => Kind::Folder,

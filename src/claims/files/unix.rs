@@ -1,10 +1,12 @@
 //! Access relative to open folders, by file descriptors.
 
-use super::{Content, Kind, Refusal};
+use super::{Content, Kind, Refusal, about_the_file};
 use crate::memory;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -48,7 +50,7 @@ pub(in crate::claims) struct Listed {
 impl Folder {
     /// The folder at `path`, following links; `None` if there is none.
     pub(in crate::claims) fn open(path: &Path) -> Option<Self> {
-        let opened = openat(CWD, path, THROUGH, Mode::empty()).ok()?;
+        let opened = openat(CWD, path, THROUGH, Mode::empty()).map_err(about_the_file).ok()?;
         Some(Self { opened, last: Mutex::default() })
     }
 
@@ -103,10 +105,11 @@ impl Folder {
         &self,
         mut wanted: impl FnMut(&OsStr) -> bool,
     ) -> Option<Vec<Listed>> {
-        let folder = openat(&self.opened, c".", LIST, Mode::empty()).ok()?;
+        let folder =
+            openat(&self.opened, c".", LIST, Mode::empty()).map_err(about_the_file).ok()?;
         let mut listed = Vec::new();
-        for entry in Dir::new(folder).ok()? {
-            let entry = entry.ok()?;
+        for entry in Dir::new(folder).map_err(about_the_file).ok()? {
+            let entry = entry.map_err(about_the_file).ok()?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." && wanted(name) {
                 let kind = kind_of(entry.file_type());
@@ -119,7 +122,8 @@ impl Folder {
 
 /// Opens the folder `name`.
 fn step(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Refusal> {
-    openat(folder, name, THROUGH | OFlags::NOFOLLOW, Mode::empty()).map_err(|_| {
+    let opened = openat(folder, name, THROUGH | OFlags::NOFOLLOW, Mode::empty());
+    opened.map_err(about_the_file).map_err(|_| {
         let link = kind(folder, name) == Some(Kind::Link);
         if link { Refusal::Link } else { Refusal::Missing }
     })
@@ -137,7 +141,7 @@ fn open_in(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Content, Refusal> {
 fn open_inspected(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Content, Refusal> {
     let file = openat(folder, name, FILE | OFlags::NOFOLLOW, Mode::empty());
     // If it was replaced meanwhile, the refusal says by what.
-    let file = file.map_err(|_| refusal(kind(folder, name)))?;
+    let file = file.map_err(about_the_file).map_err(|_| refusal(kind(folder, name)))?;
     Content::new(File::from(file))
 }
 
@@ -152,12 +156,18 @@ fn refusal(found: Option<Kind>) -> Refusal {
 
 /// Opens the file at a path of the caller that has been inspected.
 pub(super) fn open(path: &Path) -> Result<Content, Refusal> {
-    let file = openat(CWD, path, FILE, Mode::empty()).map_err(|_| Refusal::Unreadable)?;
-    Content::new(File::from(file))
+    let file = openat(CWD, path, FILE, Mode::empty()).map_err(about_the_file);
+    Content::new(File::from(file.or(Err(Refusal::Unreadable))?))
+}
+
+/// The code of an error that says that no more files can be opened, by the process or on the whole system.
+pub(super) fn too_many_files(error: &io::Error) -> Option<i32> {
+    let codes = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+    error.raw_os_error().filter(|code| codes.contains(code))
 }
 
 fn kind(folder: BorrowedFd<'_>, name: &OsStr) -> Option<Kind> {
-    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(about_the_file).ok()?;
     kind_of(FileType::from_raw_mode(found.st_mode))
 }
 
