@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import weakref
 from sys import getsizeof
 from typing import Literal
 
@@ -18,6 +19,7 @@ from ._protocol import (
     Lane,
     Lanes,
     Options,
+    Use,
     body_of,
     is_coded,
     values,
@@ -67,7 +69,7 @@ class Client:
         self.wary = False
         """Whether a short coded answer had a long text or was invalid: each may take long, then."""
         self._lock = threading.Lock()
-        self._offering: set[bytes] = set()
+        self._offering: dict[bytes, weakref.ref[Use]] = {}
         self._count = 0
         self._sessions: Table[bytes, Lanes] = Table(
             most=options.max_sessions,
@@ -86,7 +88,9 @@ class Client:
         key = self.options.owner(headers, origin, *values(headers, "host"))
         return Exchange(self, origin, key, headers, body, target)
 
-    def claim(self, key: bytes, origin: str, body: bytes, target: str) -> tuple[Lanes, int] | str:
+    def claim(
+        self, key: bytes, origin: str, body: bytes, target: str, use: Use
+    ) -> tuple[Lanes, int] | str:
         """A session and a lane of it that is free; or why there is none."""
         with self._lock:
             session = self._session(key, target)
@@ -95,8 +99,11 @@ class Client:
             number = _best(session.lanes, body, target)
             if number is None:
                 return "busy"
+            if session.lanes[number].user is not None:
+                # It was in use by an exchange that has ended without freeing it.
+                session.restart(number)
             lane = session.use(number)
-            lane.busy, lane.target = True, target
+            lane.user, lane.target = weakref.ref(use), target
             return session, number
 
     def weight(self, key: bytes, target: str, body: bytes) -> int:
@@ -121,18 +128,19 @@ class Client:
         with self._lock:
             if not whole:
                 session.restart(number)
-            session.lanes[number].busy = False
+            session.lanes[number].user = None
             session.trim()
             self._sessions.resized(session.owner, session)
 
-    def offer(self, key: bytes, origin: str, target: str) -> bool:
+    def offer(self, key: bytes, origin: str, target: str, use: Use) -> bool:
         """Whether to offer a session now. One offer of each user is under way at a time."""
         with self._lock:
             known = self._session(key, target) is not None
             off = any(self._is_off(each) for each in (origin, origin + target, key.hex()))
-            if known or off or key in self._offering:
+            offering = self._offering.get(key)
+            if known or off or (offering is not None and offering() is not None):
                 return False
-            self._offering.add(key)
+            self._offering[key] = weakref.ref(use)
             return True
 
     def offered(
@@ -148,7 +156,7 @@ class Client:
         A session may begin with a lane that has a body already.
         """
         with self._lock:
-            self._offering.discard(key)
+            self._offering.pop(key, None)
             if answer is None:
                 return
             state = self._state(origin)
@@ -263,6 +271,7 @@ class Exchange:
         self._refused_once = self._offering = self._coded = self._whole = False
         self._known = False
         self._held: tuple[Lanes, int] | None = None
+        self._use = Use()
         self._lane = Lane()
         self._answer = Header()
         self._encoding = ""
@@ -286,7 +295,7 @@ class Exchange:
         self._coded = coded is not None
         self._sent += len((self._body or b"") if coded is None else coded)
         if self._held is None:
-            self._offering = self._client.offer(self._key, self._origin, self._target)
+            self._offering = self._client.offer(self._key, self._origin, self._target, self._use)
             return str(Header(offer=self._offering)), None
         session, number = self._held
         lane = self._lane
@@ -306,7 +315,8 @@ class Exchange:
         """Take a lane, and code the body with it."""
         body = self._body
         if self._held is None:
-            claimed = self._client.claim(self._key, self._origin, body or b"", self._target)
+            place = (self._key, self._origin, body or b"", self._target)
+            claimed = self._client.claim(*place, self._use)
             if isinstance(claimed, str):
                 self._reason = claimed
                 return None
@@ -470,10 +480,14 @@ class Exchange:
 
     def close(self) -> None:
         """Free the lane. If the exchange is not over, the lane begins anew."""
-        if self._offering:
-            self._offered(self._key, None)
-            self._offering = False
-        self._release(whole=self._whole)
+        try:
+            if self._offering:
+                self._offered(self._key, None)
+                self._offering = False
+            self._release(whole=self._whole)
+        finally:
+            # Frees what the calls above did not reach.
+            self._use = Use()
 
     def _release(self, *, whole: bool) -> None:
         if self._held is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -222,6 +223,14 @@ def _too_large(max_size: int) -> OutputTooLarge:
     return error
 
 
+class Use:
+    """What an exchange of a client refers to for as long as it uses a lane, or offers a session.
+
+    The lane and the offer refer to it weakly. Both are therefore free as soon as the exchange ends,
+    even if Ctrl-C ended it where it could not say so.
+    """
+
+
 @dataclass(slots=True)
 class Lane:
     """What one side keeps of a lane: a `Session` for requests, one for answers, and their sizes."""
@@ -242,8 +251,14 @@ class Lane:
     body: bytes = b""
     target: str = ""
     """The client's last body and its method and path, by which it finds the lane to continue."""
-    busy: bool = False
+    user: weakref.ref[Use] | None = None
+    """What a client uses the lane for; None if it was freed in a known state."""
     used: int = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is in use by a client."""
+        return self.user is not None and self.user() is not None
 
     @property
     def size(self) -> int:
@@ -295,7 +310,7 @@ class Lanes:
     def restart(self, number: int) -> None:
         """Begin a lane anew. Its numbers go on, so that a request that is late is noticed."""
         old = self.lanes[number]
-        self.lanes[number] = Lane(seq=old.seq, busy=old.busy, used=old.used)
+        self.lanes[number] = Lane(seq=old.seq, user=old.user, used=old.used)
         old.clear()
 
     def clear(self) -> None:
