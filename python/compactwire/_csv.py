@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -16,8 +17,47 @@ if TYPE_CHECKING:
 START = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
 _LARGEST_LIMIT = (1 << 31) - 1  # of a C long of 32 bits
-# Held while a thread has set its limit. Reentrant, because the handler of a signal may read a file.
-_LIMIT = threading.RLock()
+
+
+class _Limit:
+    """The limit of the module `csv` for a cell, which applies to the whole process.
+
+    It is only raised, and lowered afterwards unless another thread has set it meanwhile.
+    """
+
+    def __init__(self) -> None:
+        # Reentrant, because the handler of a signal may read a file.
+        self._lock = threading.RLock()
+        self._usual: int | None = None
+
+    def next(self, reader: Iterator[list[str]], needed: int) -> list[str] | None:
+        """The next record with a limit of `needed`, or the higher one that is set."""
+        with self._lock:
+            before, outer = csv.field_size_limit(), self._usual
+            if needed <= before:
+                return next(reader, None)
+            self._usual = before if outer is None else outer
+            try:
+                csv.field_size_limit(needed)
+                return next(reader, None)
+            finally:
+                self._usual = outer
+                # The limit is lowered first: Ctrl-C may be raised after each call.
+                found = csv.field_size_limit(before)
+                if found != needed:
+                    csv.field_size_limit(found)
+
+    def after_fork(self) -> None:
+        """Undo in a child what a thread that it does not have will not undo."""
+        self._lock = threading.RLock()
+        if self._usual is not None:
+            csv.field_size_limit(self._usual)
+            self._usual = None
+
+
+_LIMIT = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LIMIT.after_fork)
 
 
 def delimiter_of(start: str, kind: str) -> str:
@@ -109,18 +149,7 @@ def read_records(file: TextIO, delimiter: str, max_record: int) -> Iterator[tupl
 
 
 def _next(reader: Iterator[list[str]], max_record: int) -> list[str] | None:
-    # The limit for a cell applies to the whole process: it is only raised, and lowered afterwards
-    # unless another thread has set it meanwhile.
-    with _LIMIT:
-        before, needed = csv.field_size_limit(), min(max_record, _LARGEST_LIMIT)
-        if needed <= before:
-            return next(reader, None)
-        csv.field_size_limit(needed)
-        try:
-            return next(reader, None)
-        finally:
-            if csv.field_size_limit() == needed:
-                csv.field_size_limit(before)
+    return _LIMIT.next(reader, min(max_record, _LARGEST_LIMIT))
 
 
 def _check_header(names: Iterable[str], line: int) -> None:

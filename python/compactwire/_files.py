@@ -1,4 +1,4 @@
-"""Files at a path: the new content is complete, or the old one is kept."""
+"""Files at a path: the new content is complete, or the old one is kept; errors name the file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from ._texts import check_path
@@ -15,6 +16,17 @@ _MAX_LINKS = 40
 
 # Folders of open files.
 _DESCRIPTORS = ("/proc/", "/dev/fd/")
+
+
+@contextlib.contextmanager
+def naming_file(name: str) -> Iterator[None]:
+    """Name the file in the error of a read, which does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = name
+        raise
 
 
 def write_file(data: bytes, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:

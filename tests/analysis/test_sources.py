@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import random
+import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import tracemalloc
@@ -18,6 +21,7 @@ from typing import Any, Literal
 import pytest
 
 from compactwire import CompactWireError, OptionError, analysis, gcf
+from compactwire.analysis.corpus import naming_parquet
 from compactwire.analysis.extra import need
 from tests.strategies.privileges import without_privileges
 
@@ -553,3 +557,106 @@ def test_the_kind_of_rows_survives_batches() -> None:
         assert name in set(analysis.measure(batch)["format"].to_pylist())
         with pytest.raises(CompactWireError, match="one column 'error'; the columns are 'text'"):
             analysis.measure(batch.select(["text"]))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_reads_csv_while_a_thread_of_its_parent_does() -> None:
+    script = """
+import csv, io, os, signal, threading
+from compactwire._csv import read_table
+
+inside, done = threading.Event(), threading.Event()
+
+class Slow(io.StringIO):
+    def readline(self, size=-1, /):
+        inside.set()
+        done.wait()
+        return ""
+
+usual = csv.field_size_limit()
+from compactwire import _csv
+thread = threading.Thread(target=lambda: list(_csv.read_records(Slow(), ",", 1 << 20)))
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    assert csv.field_size_limit() == usual
+    assert read_table("a,b\\n1,2\\n", "csv") == [{"a": "1", "b": "2"}]
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+done.set()
+thread.join()
+assert csv.field_size_limit() == usual
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+
+
+def test_too_little_memory_is_not_invalid_parquet(tmp_path: Path) -> None:
+    with pytest.raises(MemoryError), naming_parquet(tmp_path / "a.parquet"):
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+    with pytest.raises(CompactWireError, match="invalid Parquet"), naming_parquet(tmp_path / "a"):
+        raise pa.ArrowInvalid("no magic bytes")
+
+
+def test_a_parquet_file_that_is_replaced_meanwhile_is_read_as_it_was(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.parquet", tmp_path / "other"
+    for name, rows in ((path, 50), (other, 20)):
+        times = pa.array([datetime(9999, 1, 1)] * rows, pa.timestamp("us"))
+        table = pa.table({"id": [name.name] * rows, "t": times})
+        parquet.write_table(table, name, use_deprecated_int96_timestamps=True)
+    usual, opened = parquet.ParquetFile, []
+
+    def open_file(*given: Any, **options: Any) -> Any:
+        opened.append(usual(*given, **options))
+        if other.exists():
+            other.replace(path)
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "ParquetFile", open_file)
+        found = read(path, rows=20)
+    assert len(opened) == 2
+    assert not other.exists()
+    texts = {text for text, _ in found}
+    assert (len(found), texts) == (50, {'{"id":"a.parquet","t":"9999-01-01T00:00:00"}'})
+
+
+def test_ctrl_c_in_a_producer_is_ctrl_c() -> None:
+    def rows(error: BaseException) -> Any:
+        def batches() -> Iterator[Any]:
+            yield pa.record_batch({"a": ["x"]})
+            raise error
+
+        return pa.RecordBatchReader.from_batches(pa.schema({"a": pa.utf8()}), batches())
+
+    calls: list[Any] = [lambda rows: list(analysis.batches(rows)), analysis.measure]
+    calls += [analysis.summarize, lambda rows: analysis.merge_samples([rows], 5)]
+    for call in calls:
+        for error in (KeyboardInterrupt(), MemoryError()):
+            with pytest.raises(type(error)):
+                call(rows(error))
+        with pytest.raises(CompactWireError, match="RecordBatchReader failed: ValueError: mine"):
+            call(rows(ValueError("mine")))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs Unix")
+def test_ctrl_c_leaves_the_limit_of_the_module_csv(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n" + "1,x\n" * 3000, encoding="utf-8")
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    moments, usual, count = random.Random(3), csv.field_size_limit(), 0
+    try:
+        for _ in range(400):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0003 + moments.random() * 0.006)
+                read(tmp_path / "a.csv")
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                count += 1
+            assert csv.field_size_limit() == usual
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert count > 50

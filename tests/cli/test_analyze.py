@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from compactwire import analysis
 from compactwire.analysis.extra import need
 from compactwire.cli import analyze, main
 from tests.strategies.analysis import ANSWERS
+from tests.strategies.privileges import without_privileges
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
 TEXTS = [f"Sensor {n} reports {n * 7 % 50} degrees in hall {n % 9}.\n" * 3 for n in range(900)]
@@ -652,3 +654,54 @@ def test_an_option_without_the_one_that_it_needs_is_an_error(
 ) -> None:
     code, err = train(capsys, tmp_path / "out", lake, *options)
     assert (code, err) == (1, f"compactwire: error: {message}\n")
+
+
+@unix
+def test_a_file_that_vanishes_or_breaks_is_named_and_the_others_are_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.jsonl").write_text('{"x": 1}\n', encoding="utf-8")
+    memory = Path("/proc/self/mem")
+    if memory.exists():
+        # It opens, and cannot be read.
+        (tmp_path / "d.jsonl").symlink_to(memory)
+    usual = Path.stat
+
+    def stat(self: Path, **options: Any) -> os.stat_result:
+        found = usual(self, **options)
+        if self.name == "b.jsonl":  # It is removed as soon as it was found.
+            self.unlink()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "stat", stat)
+        options = ("--tokenizer", "none", "--format", "json", "--json")
+        code, out, err = run(capsys, "analyze", tmp_path / "*.jsonl", *options)
+    found = json.loads(out)
+    failed = ["b", "d"] if memory.exists() else ["b"]
+    assert (code, found["files"]) == (1, 2)
+    assert found["failed_files"] == [str(tmp_path / f"{name}.jsonl") for name in failed]
+    for name in failed:
+        assert f"error: {tmp_path / name}.jsonl: " in err
+
+
+@unix
+def test_a_folder_without_search_permission_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for part in ("a", "b"):
+            (folder / part).mkdir()
+            (folder / part / "1.jsonl").write_text('{"x": 1}\n', encoding="utf-8")
+        (folder / "b").chmod(0o744)
+        with without_privileges():
+            options = ("--tokenizer", "none", "--format", "json", "--json")
+            code, out, err = run(capsys, "analyze", folder, *options)
+        (folder / "b").chmod(0o755)
+    found = json.loads(out)
+    assert (code, found["files"]) == (1, 1)
+    assert found["failed_files"] == [str(folder / "b" / "1.jsonl")]
+    assert f"error: {folder / 'b' / '1.jsonl'}: Permission denied" in err

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -14,9 +14,11 @@ from typing import Any, Literal
 from compactwire import gcf
 
 from .._csv import read_table
+from .._files import naming_file
 from .._texts import check_path, check_positive, check_type, one_line
 from ..errors import CompactWireError
 from .extra import need
+from .folders import below, kind_of
 from .int96 import MICROSECONDS, has_int96, with_exact_times
 
 _TEXT = {
@@ -116,9 +118,9 @@ def read_corpus(
     """
     check_path(folder, "folder")
     root = Path(os.fsdecode(folder))
-    if not root.is_dir():
+    if kind_of(root) != "folder":
         raise NotADirectoryError(f"no folder {str(root)!r}")
-    paths = [path for path in below(root) if taken(path, root)]
+    paths = [path for path in below(root) if kind_of_file(path) is not None]
     if texts:
         paths = [path for path in paths if path.suffix.lower() not in _TABLES]
     if not paths:
@@ -144,47 +146,13 @@ def csv_kind(path: Path) -> str:
     return path.suffix.lower().removeprefix(".")
 
 
-def below(root: Path, report: Callable[[OSError], object] | None = None) -> list[Path]:
-    """Every file in a folder and its folders, apart from hidden ones, in the order of their names.
-
-    `report` gets the error of each folder that cannot be listed; without it, the error is raised.
-    """
-    found, folders = [], [root]
-    while folders:
-        try:
-            entries = list(os.scandir(folders.pop()))
-        except OSError as error:
-            if report is None:
-                raise
-            report(error)
-            continue
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                found.append(Path(entry.path))
-            elif not entry.name.startswith("."):
-                folders.append(Path(entry.path))
-    return sorted(found)
-
-
-def taken(path: Path, root: Path) -> bool:
-    """Whether a file of a folder is read: not if it is hidden, a link or of an unknown kind."""
-    return kind_of_file(path) is not None and is_plain(path, root)
-
-
 def passed_over(root: Path) -> list[str]:
     """The suffixes of the files of a folder that are of an unknown kind; none of a file.
 
     A folder that cannot be listed is left out.
     """
     found = below(root, report=lambda _: None)
-    unknown = (path for path in found if kind_of_file(path) is None)
-    return sorted({path.suffix for path in unknown if is_plain(path, root)})
-
-
-def is_plain(path: Path, root: Path) -> bool:
-    """Whether a path in a folder is a file that is neither hidden nor a link."""
-    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-    return not hidden and path.is_file() and not path.is_symlink()
+    return sorted({path.suffix for path in found if kind_of_file(path) is None})
 
 
 def read_input(path: Path, texts: bool = False) -> Any:
@@ -199,7 +167,8 @@ def read_input(path: Path, texts: bool = False) -> Any:
     try:
         if table is not None:
             return gcf.loads(gcf.dumps(table))
-        text = path.read_bytes().decode("utf-8-sig")
+        with naming_file(str(path)):
+            text = path.read_bytes().decode("utf-8-sig")
         if texts:
             return text
         if path.suffix.lower() in _JSON:
@@ -218,13 +187,18 @@ def read_input(path: Path, texts: bool = False) -> Any:
 
 def _table(path: Path) -> Any:
     parquet = need("pyarrow.parquet", "pyarrow")
-    with naming_parquet(path):
-        table = parquet.read_table(path)
-        if not has_int96(parquet.read_metadata(path).schema):
+    with naming_parquet(path), open_parquet(path) as file:
+        table = parquet.read_table(file)
+        if not has_int96(parquet.read_metadata(file).schema):
             return table
         return with_exact_times(
-            table, parquet.read_table(path, **MICROSECONDS), f"{one_line(str(path))}: "
+            table, parquet.read_table(file, **MICROSECONDS), f"{one_line(str(path))}: "
         )
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a file of Parquet once for several readers: another one may take its place meanwhile."""
+    return need("pyarrow", "pyarrow").OSFile(os.fspath(path))
 
 
 @contextlib.contextmanager
@@ -232,7 +206,10 @@ def naming_parquet(path: Path) -> Iterator[None]:
     """Name the file in the errors of pyarrow about a damaged one."""
     pa = need("pyarrow", "pyarrow")
     try:
-        yield
+        with naming_file(str(path)):
+            yield
+    except MemoryError:  # That of pyarrow is an `ArrowException`, too.
+        raise
     except (pa.ArrowException, OSError, EOFError) as error:
         # The errors of the operating system have a number, and those of pyarrow have none.
         if isinstance(error, OSError) and error.errno is not None:

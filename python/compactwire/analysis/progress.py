@@ -63,7 +63,9 @@ class Line:
         """Show how far the call is; the end only if something was shown before."""
         stream = sys.stderr
         ended = progress.done >= progress.total
-        if stream is None or (not self._shown if ended else progress.seconds < self._next):
+        if not self._shown if ended else progress.seconds < self._next:
+            return
+        if stream is None or stream.closed:
             return
         self._next, self._shown = progress.seconds + _INTERVAL_SECONDS, True
         with contextlib.suppress(OSError):
@@ -89,9 +91,15 @@ def shower(show: bool | Show | None) -> Show | None:
         return show
     if show is not None and not isinstance(show, bool):
         raise TypeError(f"progress must be a bool or a function, not {type(show).__name__}")
-    if show is None and sys.stderr is not None and sys.stderr.isatty():
+    if show is None and _is_terminal():
         return Line(patience=_PATIENCE_SECONDS)
     return Line() if show else None
+
+
+def _is_terminal() -> bool:
+    # A service may have no standard error, or have closed it.
+    stream = sys.stderr
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 def watched(

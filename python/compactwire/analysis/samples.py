@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._texts import check_positive, check_type, iterated, shown
 from ..errors import CompactWireError, OptionError
 from .extra import need
+from .producers import raise_of_producer
 from .sources import Reading, Rows, rows_of, to_batch
 
 if TYPE_CHECKING:
@@ -295,7 +296,10 @@ def _columns(table: Any, argument: str) -> pa.Table:
     pa = need("pyarrow", "pyarrow")
     try:
         columns = pa.table(table)
-    except pa.ArrowInvalid as error:
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:
+        raise_of_producer(table, error)
         raise TypeError(f"{message}: {error}") from None
     for name in _NAMES:
         if columns.column_names.count(name) != 1:

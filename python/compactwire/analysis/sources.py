@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, get_args
 from compactwire import gcf
 
 from .._csv import START, delimiter_of, read_records
+from .._files import naming_file
 from .._frames import is_of_pandas, readable
 from .._texts import check_path, check_positive, check_texts, one_line, shown
 from ..errors import CompactWireError, OptionError
@@ -29,17 +29,18 @@ from .candidates import compact
 from .corpus import (
     Corpus,
     DuplicateKeyError,
-    below,
     csv_kind,
     kind_of_file,
     naming_parquet,
+    open_parquet,
     parse,
     read_corpus,
     read_input,
-    taken,
 )
 from .extra import need
+from .folders import Report, below, kind_of, matching
 from .int96 import MICROSECONDS, has_int96, with_exact_times
+from .producers import raise_of_producer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -239,7 +240,7 @@ def _check_all_arrow(items: Sequence[Any]) -> None:
 
 
 def _of_path(path: Path) -> Corpus:
-    if path.is_dir():
+    if kind_of(path) == "folder":
         return read_corpus(path)
     found = files(path, Reading())
     if found == [path]:
@@ -269,7 +270,8 @@ def _check_no_path(text: object, *, folders: bool = False) -> None:
 def _matches_files(text: str) -> bool:
     """Whether a text looks like a pattern of files, and one of them exists."""
     looks = glob.has_magic(text) and (os.sep in text or kind_of_file(Path(text)) is not None)
-    return looks and any(Path(one).is_file() for one in glob.iglob(text))  # noqa: PTH207 - as `files`
+    # Not `matching`, which would search all folders for `**`.
+    return looks and any(Path(one).is_file() for one in glob.iglob(text))  # noqa: PTH207
 
 
 def _in_memory(sources: Sequence[Any]) -> list[Any]:
@@ -356,6 +358,7 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
         chunks = [chunk.field(0) for chunk in column.chunks]
         return pa.chunked_array(chunks, column.type[0].type)
     except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
+        raise_of_producer(source, error)
         raise CompactWireError(
             f"this {type(source).__name__} cannot be read as Arrow: {one_line(str(error)[:200])};"
             " give the values of each column one type"
@@ -364,6 +367,7 @@ def to_arrow(source: Any) -> pa.ChunkedArray | None:
         # Also that of a producer for pyarrow; those of the operating system have a number.
         if error.errno is not None:
             raise
+        raise_of_producer(source, error)
         reason = one_line(str(error)[:200])
         raise CompactWireError(f"reading this {type(source).__name__} failed: {reason}") from error
 
@@ -544,29 +548,28 @@ def _bounded(
 def files(
     source: str | PathLike[str],
     reading: Reading,
-    report: Callable[[OSError], object] | None = None,
+    report: Report | None = None,
 ) -> list[Path]:
     """Return the files of a path or pattern, in the order of their names.
 
-    `report` is that of `below`.
+    `report` is for folders.
     """
     check_path(source, "source")
     path = Path(os.fsdecode(source))
-    if path.is_dir():
-        found = [file for file in below(path, report) if taken(file, path)]
+    kind = kind_of(path)
+    if kind == "folder":
+        found = [file for file in below(path, report) if kind_of_file(file) is not None]
         if not found:
             raise CompactWireError(f"no file to read in {one_line(str(path))!r}")
         return found
-    if path.exists():
+    if kind is not None:
         check_kind(path, reading)
         return [path]
     if not glob.has_magic(str(path)):
         raise FileNotFoundError(
             f"no file or folder {one_line(str(path))!r}; to measure a text, put it into a column"
         )
-    # Path.glob takes no absolute pattern, and finds hidden files.
-    matches = [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
-    found = [one for one in matches if one.is_file()]
+    found = matching(path, report)
     if not found:
         raise CompactWireError(f"no file matches {one_line(str(path))!r}")
     for one in found:
@@ -593,19 +596,18 @@ def read_file(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
         The content is not what the suffix says; the message names the file.
     """
     kind = kind_of_file(path)
-    if kind == "table":
-        yield from _of_parquet(path, reading)
-    elif kind == "lines":
-        yield from _of_lines(path, reading)
-    elif kind == "csv":
-        yield from _of_csv(path, reading)
-    else:
-        rows_kind = reading.kind_or("json" if kind == "json" else "text")
-        text, error = _whole(path, reading.max_row)
-        if reading.column is not None and text is not None:
-            text, error = _member(text, reading.column)
-            rows_kind = reading.kind_or("text")
-        yield Rows(rows_kind, [text], [error]), 1.0
+    read = {"table": _of_parquet, "lines": _of_lines, "csv": _of_csv}.get(kind or "", _as_one_row)
+    with naming_file(str(path)):
+        yield from read(path, reading)
+
+
+def _as_one_row(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
+    kind = reading.kind_or("json" if kind_of_file(path) == "json" else "text")
+    text, error = _whole(path, reading.max_row)
+    if reading.column is not None and text is not None:
+        text, error = _member(text, reading.column)
+        kind = reading.kind_or("text")
+    yield Rows(kind, [text], [error]), 1.0
 
 
 def _whole(path: Path, limit: int) -> tuple[str | None, str | None]:
@@ -747,7 +749,8 @@ def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
     parquet = need("pyarrow.parquet", "pyarrow")
     column, done, place = reading.column, 0, f"{one_line(str(path))}: "
     with naming_parquet(path), contextlib.ExitStack() as stack:
-        open_file = partial(parquet.ParquetFile, path, pre_buffer=False)
+        source = stack.enter_context(open_parquet(path))
+        open_file = partial(parquet.ParquetFile, source, pre_buffer=False)
         file = stack.enter_context(open_file())
         whole = max(1, file.metadata.num_rows)
         if column is not None:
@@ -757,7 +760,8 @@ def _of_parquet(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
         if has_int96(file.schema):
             other = stack.enter_context(open_file(**MICROSECONDS))
             others = other.iter_batches(reading.rows, columns=columns)
-            batches = map(with_exact_times, batches, others, repeat(place))
+            both = zip(batches, others, strict=True)
+            batches = (with_exact_times(*pair, place) for pair in both)
         for batch in batches:
             done += batch.num_rows
             for rows in _of_arrow(to_arrow(batch), None, reading):

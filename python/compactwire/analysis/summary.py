@@ -28,6 +28,7 @@ from ..errors import CompactWireError
 from .candidates import JSON, PRETTY, candidates
 from .comparison import checked_price
 from .extra import need
+from .producers import raise_of_producer
 from .rows import measured_schema
 
 if TYPE_CHECKING:
@@ -174,7 +175,10 @@ def _table(table: Any, schema: pa.Schema, argument: str, maker: str) -> pa.Table
     pa = need("pyarrow", "pyarrow")
     try:
         found = pa.table(table)
-    except pa.ArrowInvalid as error:  # A column.
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:  # A column.
+        raise_of_producer(table, error)
         raise TypeError(f"{message}: {error}") from None
     for name in schema.names:
         if found.column_names.count(name) != 1:
@@ -183,6 +187,8 @@ def _table(table: Any, schema: pa.Schema, argument: str, maker: str) -> pa.Table
             raise CompactWireError(message)
     try:
         return found.select(schema.names).cast(schema)
+    except MemoryError:  # That of pyarrow is an `ArrowException`, too.
+        raise
     except pa.ArrowException as error:
         message = f"the table has other values than those of {maker}(): {error}"
         raise CompactWireError(message) from error

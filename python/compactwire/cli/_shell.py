@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
-from .._files import write_file
+from .._files import naming_file, write_file
 from .._texts import one_line as one_line
 from ..errors import CompactWireError
 
@@ -83,15 +83,20 @@ def complain(error: BaseException) -> None:
 def drop_stdout() -> None:
     """Discard buffered output that cannot be written.
 
-    Otherwise Python would try again at exit and change the exit code.
+    Otherwise Python would try again at exit and change the exit code. What a program that calls the
+    command writes afterwards is not discarded.
     """
     if sys.stdout is None:
         return
-    devnull = os.open(os.devnull, os.O_WRONLY)
+    number = sys.stdout.fileno()
+    kept, devnull = os.dup(number), os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(devnull, sys.stdout.fileno())
+        os.dup2(devnull, number)
+        sys.stdout.flush()
     finally:
+        os.dup2(kept, number)
         os.close(devnull)
+        os.close(kept)
 
 
 def read(path: str, limit: int, judge: Callable[[bytes], object] | None = None) -> bytes:
@@ -119,7 +124,7 @@ def _read(
 ) -> bytes:
     # A device or pipe has no size and may have no end; `read(limit)` would allocate the limit.
     data = io.BytesIO()
-    while chunk := _next_part(file):
+    while chunk := _next_part(file, name):
         if data.tell() + len(chunk) > limit:
             raise TooLargeError(f"{name}: larger than {limit:,} bytes, the limit of --max-input")
         data.write(chunk)
@@ -129,15 +134,16 @@ def _read(
     return data.getvalue()
 
 
-def _next_part(file: io.BufferedReader) -> bytes:
+def _next_part(file: io.BufferedReader, name: str) -> bytes:
     """What can be read next; nothing at the end."""
-    part = file.read1(1 << 16)
-    raw = getattr(file, "raw", None)
-    if part or not isinstance(raw, io.FileIO) or _waits(raw):
-        return part
-    # The buffer takes a pause for the end.
-    rest: bytes = _when_ready(raw, lambda: raw.read(1 << 16), to_read=True)
-    return rest
+    with naming_file(name):
+        part = file.read1(1 << 16)
+        raw = getattr(file, "raw", None)
+        if part or not isinstance(raw, io.FileIO) or _waits(raw):
+            return part
+        # The buffer takes a pause for the end.
+        rest: bytes = _when_ready(raw, lambda: raw.read(1 << 16), to_read=True)
+        return rest
 
 
 def _when_ready(file: io.RawIOBase, act: Callable[[], _T | None], *, to_read: bool) -> _T:

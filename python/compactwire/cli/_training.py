@@ -51,28 +51,30 @@ def files_of(paths: Iterable[str], column: str | None, failed: list[Path]) -> li
     Of a folder, hidden files and links are passed over, and with a column files of an unknown kind.
     A path that has no file is reported and added to `failed`.
     """
-    from compactwire.analysis.corpus import below, is_plain, taken
+    from compactwire.analysis.corpus import kind_of_file
+    from compactwire.analysis.folders import below, kind_of
     from compactwire.analysis.sources import Reading, files
 
     def leave_out(error: OSError) -> None:
         complain(error)
         failed.append(Path(error.filename))
 
-    is_sample = is_plain if column is None else taken
     found: list[Path] = []
     for path in map(Path, paths):
-        if path.is_dir():
-            found += [file for file in below(path, leave_out) if is_sample(file, path)]
-        elif path.exists() or path == _STDIN:
-            found.append(path)
-        else:
-            try:
-                found += files(path, Reading(kind="text"))
-            except (OSError, CompactWireError) as error:
-                # The command has no option for this hint.
-                hint = "; to measure a text, put it into a column"
-                complain(ValueError(str(error).removesuffix(hint)))
-                failed.append(path)
+        try:
+            kind = kind_of(path)
+            if kind == "folder":
+                every = below(path, leave_out)
+                found += [file for file in every if column is None or kind_of_file(file)]
+            elif kind is not None or path == _STDIN:
+                found.append(path)
+            else:
+                found += files(path, Reading(kind="text"), leave_out)
+        except (OSError, CompactWireError) as error:
+            # The command has no option for this hint.
+            hint = "; to measure a text, put it into a column"
+            complain(ValueError(str(error).removesuffix(hint)))
+            failed.append(path)
     return found
 
 

@@ -166,7 +166,7 @@ class _Job:
     def summaries(self) -> Generator[pa.Table]:
         """Summarize each file; one that cannot be read to its end is reported and left out."""
         found = list(self._found())
-        meter = _Meter([path.stat().st_size for path in found])
+        meter = _Meter([_size(path) for path in found])
         summarize = self._in_processes if self._workers > 1 else self._in_turn
         with closing(summarize(found, meter)) as results:
             for path, result in zip(found, results, strict=True):
@@ -181,7 +181,10 @@ class _Job:
                     place = "" if error.option == "column" else f"{one_line(str(path))}: "
                     complain(ValueError(f"{place}{error}"))
                     self.failed.append(str(path))
-                except (OSError, ValueError, MemoryError) as error:
+                except MemoryError as error:
+                    complain(MemoryError(f"{one_line(str(path))}: {error}"))
+                    self.failed.append(str(path))
+                except (OSError, ValueError) as error:
                     complain(error)
                     self.failed.append(str(path))
                 else:
@@ -268,6 +271,14 @@ class _Meter:
             done = before + int(part * (after - before))
             passed = time.monotonic() - self._start
             self._show(Progress(done, self._ends[-1], passed, "bytes"))
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file; 0 if it was removed meanwhile, which is reported when it is read."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _summary(
