@@ -147,3 +147,19 @@ def test_a_limit_of_the_session_is_kept() -> None:
         for store in (MemorySessionStore(max_size=10), sqlite):
             with pytest.raises(cw.OutputTooLarge):
                 store.answer("one", turn, lambda request: "x")
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_clock_that_is_set_back_forgets_no_new_conversation(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("compactwire.turns._sqlite.time.time", lambda: now)
+    frames = cw.Session().encode_request(context="a")
+    with SQLiteSessionStore(tmp_path / "store.db", max_sessions=most) as store:
+        for name in ("a", "b"):
+            store.answer(name, Turn(1, frames), lambda request: "x")
+        now = 900.0
+        store.answer("c", Turn(1, frames), lambda request: "x")
+        assert store.load("c") is not None
+        assert len(store) == most

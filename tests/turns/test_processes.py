@@ -336,3 +336,44 @@ assert store.load("one") is None
     path = str(tmp_path / "store.db")
     done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, check=True)
     assert done.stdout == b"the store was opened before a fork: open it in each process"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_store_that_is_opened_after_a_fork_does_not_wait_for_threads_of_the_parent(
+    tmp_path: Path,
+) -> None:
+    script = """
+import os, signal, sys, threading
+import compactwire as cw
+from compactwire.turns import SQLiteSessionStore, Turn
+
+frames = cw.Session().encode_request(context="hello")
+inside, done = threading.Event(), threading.Event()
+
+def slow(request):
+    inside.set()
+    done.wait()
+    return "parent"
+
+store = SQLiteSessionStore(sys.argv[1])
+thread = threading.Thread(target=store.answer, args=("one", Turn(1, frames), slow))
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    # The turn of the parent holds the lease, for which the child waits; it has none of its locks.
+    mine = SQLiteSessionStore(sys.argv[1], wait_s=0.1)
+    try:
+        mine.answer("one", Turn(1, frames), lambda request: "child")
+    except cw.TurnInProgress as error:
+        os.write(1, type(error).__name__.encode())
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+done.set()
+thread.join()
+print(status)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "store.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "TurnInProgress0\n"

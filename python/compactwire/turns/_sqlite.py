@@ -34,6 +34,8 @@ _BUSY_S = 30.0
 
 # The stores of one file share locks, so that a turn that waits for itself is found between them.
 _FILES = Locks()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_FILES.renew)
 
 
 class SQLiteSessionStore(SessionStore):
@@ -257,8 +259,10 @@ class SQLiteSessionStore(SessionStore):
         )
         forget_oldest = (
             "DELETE FROM compactwire_sessions_1 WHERE conversation IN (SELECT conversation "
-            "FROM compactwire_sessions_1 ORDER BY used DESC LIMIT -1 OFFSET ?)",
-            self._max_sessions,
+            "FROM compactwire_sessions_1 WHERE conversation <> ? "
+            "ORDER BY used DESC LIMIT -1 OFFSET ?)",
+            conversation,
+            self._max_sessions - 1,
         )
 
         def keep(run: Callable[..., sqlite3.Cursor]) -> bool:

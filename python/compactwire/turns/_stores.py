@@ -55,6 +55,10 @@ class Locks:
     """A lock for each key, as long as it is used."""
 
     def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Forget all locks: in the child of a fork, its parent's threads hold them for ever."""
         self._guard = threading.Lock()
         self._locks: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
