@@ -9,12 +9,13 @@
 //! On Unix only the owner of the file can read it.
 
 use super::error::ProduceError;
+use super::produce::output;
 use super::signer::Signer;
 use crate::text::hex;
 use ed25519_dalek::Signer as _;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -87,18 +88,7 @@ impl SigningKey {
     /// # Errors
     /// [`ProduceError::Io`]: the file exists already, or cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let text = self.line();
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let failed = |error| ProduceError::io(path, error);
-        let mut file = options.open(path).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(|error| {
-            // An incomplete key file is useless and would block the next attempt.
-            let _gone = fs::remove_file(path);
-            failed(error)
-        })
+        output::create_private(path, &self.line())
     }
 
     /// The content of the key's file.
@@ -228,6 +218,7 @@ fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
     use crate::claims::scratch::Scratch;
+    use std::fs;
 
     #[test]
     fn key_file_says_what_it_is_and_is_never_replaced() {

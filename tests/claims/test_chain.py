@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import tempfile
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +230,31 @@ def test_a_written_receipt_keeps_the_signatures_of_its_file(tmp_path: Path) -> N
     assert load(Path(claims.write_receipt(folder, other))) == other
     (folder / "run_00000000.json").write_bytes(b"no receipt")
     assert load(Path(claims.write_receipt(folder, signed))) == signed
+    # With a larger limit, a verification accepts its signature.
+    (folder / "run_00000000.json").write_bytes(json.dumps(signed).encode() + b" " * (2 << 20))
+    with pytest.raises(FileExistsError, match="too large to be read"):
+        claims.write_receipt(folder, bare)
+    assert load(Path(claims.write_receipt(folder, bare, replace=True))) == bare
+
+
+def test_of_two_signers_at_once_one_is_refused(tmp_path: Path) -> None:
+    bare = {**make(tmp_path).receipts[0], "attestation": None}
+    both = [claims.sign_receipt(bare, key, "me") for key in (KEY, OTHER_KEY)]
+    with ThreadPoolExecutor(2) as pool:
+        for at in range(400):
+            folder, start = tmp_path / f"new{at}", threading.Barrier(2)
+
+            def write(receipt: Any, folder: Path = folder, start: Any = start) -> bool:
+                start.wait()
+                try:
+                    claims.write_receipt(folder, receipt)
+                except FileExistsError:
+                    return False
+                return True
+
+            assert sorted(pool.map(write, both)) == [False, True]
+            (kept,) = folder.iterdir()
+            assert load(kept) in both
 
 
 def test_signatures_are_neither_dropped_silently_nor_kept_invalid(tmp_path: Path) -> None:

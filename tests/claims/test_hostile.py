@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import pytest
 import compactwire as cw
 from compactwire import claims
 from tests.reference import claims as reference
-from tests.strategies.claims import SEED, Made, code, key, load, make
+from tests.strategies.claims import SEED, Made, chain, code, key, load, make
 from tests.strategies.privileges import without_privileges
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and descriptors")
@@ -240,6 +242,39 @@ def test_a_file_larger_than_memory_gets_no_verdict(name: str, made: Made) -> Non
     assert made.verify().error is not None
     with pytest.raises(MemoryError):
         made.verify(limits={"max_json_bytes": 2**62, "max_receipt_bytes": 2**62})
+
+
+@posix
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_too_many_open_files_get_no_verdict(
+    threads: str, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    monkeypatch.setenv("COMPACTWIRE_THREADS", threads)
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    too_many = f"[errno {errno.EMFILE}] too many open files"
+
+    def with_left(count: int, work: Callable[[], object]) -> str:
+        lowest = os.open(os.devnull, os.O_RDONLY)
+        os.close(lowest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + count, usual[1]))
+        try:
+            return "done" if work() else "refused"
+        except OSError as error:
+            return str(error).lower()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+
+    folder, receipt = made.folder / "receipts", chain(made.manifest, 1)[0]
+    for work in (
+        made.verify,
+        lambda: claims.make_claim(made.manifest, made.bundle),
+        lambda: claims.write_receipt(folder, receipt, replace=True),
+    ):
+        found = [with_left(count, work) for count in range(12)]
+        assert (too_many in found[0], found[-1]) == (True, "done")
+        assert all(one == "done" or too_many in one for one in found)
 
 
 MEASURED = """

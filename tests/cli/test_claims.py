@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 
 from compactwire import claims
 from tests.reference import claims as reference
-from tests.strategies.claims import KEY, OTHER_KEY, SEED, make
+from tests.strategies.claims import BUILD, KEY, OTHER_KEY, SEED, make
 from tests.strategies.commands import run
 
 
@@ -279,7 +280,8 @@ def test_an_invalid_chain_is_not_signed(broken: str, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in receipts.iterdir()}
     failed = sign(tmp_path / "out", tmp_path / "key", "me")
     assert failed.returncode == 1
-    assert b"chain[1]" in failed.stderr
+    name = "run_9.json" if broken == "other run" else f"run_0000000{1 + (broken == 'gap')}.json"
+    assert f": {receipts / name}: ".encode() in failed.stderr
     assert {path: path.read_bytes() for path in receipts.iterdir()} == before
     assert not (tmp_path / "out" / "merkle_attestation.json").exists()
 
@@ -462,3 +464,19 @@ def test_a_key_in_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
         assert result.returncode in (1, 2)
         assert seed[:16].encode() not in result.stderr, arguments
         assert b"error: " in result.stderr
+
+
+def test_an_invalid_signature_is_replaced_when_asked(tmp_path: Path) -> None:
+    made = make(tmp_path / "out")
+    KEY.save(tmp_path / "key")
+    path = tmp_path / "out" / "receipts" / "run_00000001.json"
+    broken = copy.deepcopy(made.receipts[1])
+    signature = broken["attestation"]["signature"]
+    broken["attestation"]["signature"] = ("1" if signature[0] == "0" else "0") + signature[1:]
+    claims.write_json(path, broken)
+    failed = sign(tmp_path / "out", tmp_path / "key", "validator", "--build-id", BUILD, "--add")
+    assert failed.returncode == 1
+    assert f"{path}: ".encode() in failed.stderr
+    assert sign(tmp_path / "out", tmp_path / "key", "me", "--replace").returncode == 0
+    receipt = claims.parse_json(path.read_bytes())
+    assert receipt == claims.sign_receipt(broken, KEY, "me", replace=True)

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -154,9 +155,11 @@ def _locked(folder: Path) -> Iterator[None]:
 def _sign_all(folder: Path, key: claims.SigningKey, args: argparse.Namespace) -> int:
     found = sorted(_receipts(folder), key=lambda entry: int(entry[1]["receipt_index"]))
     names = (args.validator_id, args.build_id)
-    # Everything is created, and thereby checked, before anything is written.
-    merkle = claims.merkle_attestation([receipt for _, receipt in found], key, *names)
+    # Everything is created, and thereby checked, before anything is written. Signatures that are
+    # replaced need not be valid.
     signed = [(path, _sign(path, receipt, key, args)) for path, receipt in found]
+    with _naming([path for path, _ in signed]):
+        merkle = claims.merkle_attestation([receipt for _, receipt in signed], key, *names)
     # The Merkle attestation is written first: writing it may fail, and it does not depend on the
     # signatures of the receipts.
     kept = _keep(folder / _MERKLE, merkle, args)
@@ -169,13 +172,28 @@ def _sign_all(folder: Path, key: claims.SigningKey, args: argparse.Namespace) ->
     return OK
 
 
+@contextlib.contextmanager
+def _naming(paths: list[Path]) -> Iterator[None]:
+    """Name the file in an error about a receipt, or about one of a chain."""
+    try:
+        yield
+    except cw.ClaimRejected as error:
+        named = re.fullmatch(r"(?:receipt|chain\[(\d+)\])(?:#(.*))?", error.path or "")
+        if named is None:
+            raise
+        place = f" ({named[2]})" if named[2] else ""
+        path = paths[int(named[1] or 0)]
+        raise ValueError(f"{path}: {error.code}: {error.message}{place}") from error
+
+
 def _sign(
     path: Path, receipt: dict[str, Any], key: claims.SigningKey, args: argparse.Namespace
 ) -> dict[str, Any]:
     options = {"add": args.add, "replace": args.replace}
     names = (args.validator_id, args.build_id, args.scope)
     try:
-        signed = claims.sign_receipt(receipt, key, *names, **options)
+        with _naming([path]):
+            signed = claims.sign_receipt(receipt, key, *names, **options)
     except cw.EncodeError as error:
         message = error.message.removeprefix("receipt: ")
         for name in options:

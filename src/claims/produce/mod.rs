@@ -12,7 +12,7 @@
 
 mod bundle;
 mod claim;
-mod output;
+pub(super) mod output;
 mod receipts;
 
 pub use bundle::{Item, build_bundle};

@@ -2,14 +2,16 @@
 //!
 //! Invariant: a path holds the complete new file or its previous content, because files are written
 //! under a new temporary name and then renamed. In a folder, the file that identifies it is written
-//! last.
+//! last. One writer at a time works in a folder.
 
 use super::Result;
 use crate::claims::error::ProduceError;
 use crate::interrupt::poll;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// How the names of temporary files and folders begin.
 const TEMPORARY: &str = ".compactwire-";
@@ -40,6 +42,42 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
         let _gone = fs::remove_file(&beside);
         failed(error)
     })
+}
+
+/// Writes a file that only its owner can access and that does not exist yet.
+pub(in crate::claims) fn create_private(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| ProduceError::io(path, error);
+    let beside = path.parent().unwrap_or(Path::new("")).join(fresh_name()?);
+    let _removed = TemporaryFile(&beside);
+    write_private(&beside, text).map_err(failed)?;
+    match fs::hard_link(&beside, path) {
+        // Some file systems have no second names for a file.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            write_private(path, text).map_err(failed)
+        }
+        linked => linked.map_err(failed),
+    }
+}
+
+/// Writes a new file that only its owner can access, where the system has such permissions.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes()).inspect_err(|_| {
+        // A part of it would block the next attempt.
+        let _gone = fs::remove_file(path);
+    })
+}
+
+/// Removes a file when dropped.
+struct TemporaryFile<'p>(&'p Path);
+
+impl Drop for TemporaryFile<'_> {
+    fn drop(&mut self) {
+        let _gone = fs::remove_file(self.0);
+    }
 }
 
 /// Fills a folder, which must be empty or missing: first with the folder `inner` and its `files`, then
@@ -95,15 +133,45 @@ impl Drop for TemporaryFolder<'_> {
     }
 }
 
-/// Creates a folder with its missing parents, and calls `work`. If that fails, removes the folders that
-/// were created.
+/// Creates a folder with its missing parents, locks it, and calls `work`. If that fails, removes the folders
+/// that were created.
 pub(super) fn within<T>(folder: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let mut made = Created(folder.ancestors().take_while(missing).collect());
     fs::create_dir_all(folder).map_err(|error| ProduceError::io(folder, error))?;
+    let _lock = Lock::new(folder);
     let result = work()?;
     made.0.clear();
     Ok(result)
+}
+
+/// A folder that is locked, so that what was found out about its files stays true while one is written. Other
+/// writers of this module, and the command `claim sign`, wait.
+struct Lock(File);
+
+impl Lock {
+    /// Waits until the folder can be locked; `None` where a system or file system has no such locks.
+    fn new(folder: &Path) -> Option<Self> {
+        const INTERVAL: Duration = Duration::from_millis(1);
+        let file = File::open(folder).ok()?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(Self(file)),
+                Err(TryLockError::WouldBlock) => {
+                    poll();
+                    thread::sleep(INTERVAL);
+                }
+                Err(TryLockError::Error(_)) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // To close the file is not enough if a process was forked meanwhile.
+        let _unlocked = self.0.unlock();
+    }
 }
 
 /// Removes folders when dropped, also if the call is interrupted.
@@ -181,6 +249,45 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(scratch.names(), ["file"]);
+    }
+
+    #[test]
+    fn a_private_file_is_created_whole_and_never_replaced() {
+        let scratch = Scratch::new("output-create");
+        let path = scratch.0.join("file");
+        create_private(&path, "first").unwrap();
+        assert!(create_private(&path, "second").is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        assert_eq!(scratch.names(), ["file"]);
+        assert!(create_private(&scratch.0.join("no/folder"), "text").is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, PermissionsExt};
+            let found = fs::metadata(&path).unwrap();
+            assert_eq!((found.permissions().mode() & 0o777, found.nlink()), (0o600, 1));
+            std::os::unix::fs::symlink("elsewhere", scratch.0.join("link")).unwrap();
+            assert!(create_private(&scratch.0.join("link"), "text").is_err());
+            assert_eq!(scratch.names(), ["file", "link"]);
+        }
+    }
+
+    #[test]
+    fn one_writer_at_a_time_works_in_a_folder() {
+        let scratch = Scratch::new("output-lock");
+        let (folder, most) = (&scratch.0, &std::sync::atomic::AtomicUsize::new(0));
+        let work = || {
+            let now = most.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(5));
+            most.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+            Ok(now)
+        };
+        let found: Vec<_> = thread::scope(|scope| {
+            let writers: Vec<_> = (0..4).map(|_| scope.spawn(|| within(folder, work))).collect();
+            writers.into_iter().map(|writer| writer.join().unwrap().unwrap()).collect()
+        });
+        if Lock::new(folder).is_some() {
+            assert_eq!(found, [0; 4]);
+        }
     }
 
     #[test]

@@ -255,10 +255,12 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> 
     }
     let name = format!("{run_id}_{index:08}.json");
     let path = folder.join(&name);
-    if !replace && let Some(reason) = signature_at_risk(folder, &name, receipt) {
-        return Err(ProduceError::occupied(&path, reason));
-    }
-    output::within(folder, || output::replace(&path, &canon_lf(receipt)))?;
+    output::within(folder, || {
+        if !replace && let Some(reason) = signature_at_risk(folder, &name, receipt) {
+            return Err(ProduceError::occupied(&path, reason));
+        }
+        output::replace(&path, &canon_lf(receipt))
+    })?;
     Ok(path)
 }
 
@@ -266,6 +268,8 @@ pub fn write_receipt(folder: &Path, receipt: &Value<'static>, replace: bool) -> 
 fn signature_at_risk(folder: &Path, name: &str, receipt: &Value<'static>) -> Option<&'static str> {
     const UNREADABLE: &str = "this file cannot be read, and may have a signature; make it readable, or overwrite \
                               it (replace)";
+    const TOO_LARGE: &str = "this file is too large to be read, and may have a signature; move it away, or overwrite \
+                             it (replace)";
     const LACKS: &str = "this file has a signature that the receipt lacks; add it to the receipt, or overwrite the \
                          file (replace)";
     let options = Options::default();
@@ -274,8 +278,9 @@ fn signature_at_risk(folder: &Path, name: &str, receipt: &Value<'static>) -> Opt
         file => file.ok()?,
     };
     let bytes = match file.read(options.limits.max_receipt_bytes) {
+        Ok(bytes) => bytes,
         Err(ReadProblem::Unreadable) => return Some(UNREADABLE),
-        bytes => bytes.ok()?,
+        Err(ReadProblem::TooLarge) => return Some(TOO_LARGE),
     };
     // A file that is not a valid receipt has no usable signature.
     let before = schema::parse_owned(&bytes, &options).ok()?;
