@@ -123,6 +123,8 @@ def _edges_from_store(nodes: list[tuple[Any, Any, str]], store: Store, *, skip: 
     for node, _, source in nodes:
         try:
             found = list(store.edges_from(node))
+        except MemoryError:
+            raise
         except Exception:
             if not skip:
                 raise

@@ -6,7 +6,7 @@ import contextvars
 import functools
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 LONG = 1 << 17
@@ -25,6 +25,16 @@ def _pool() -> ThreadPoolExecutor:
 # A process that is forked has no threads.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _do(done: Future[_Result], work: Callable[[], _Result]) -> None:
+    """Do the work, unless it was cancelled before."""
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        done.set_result(work())
+    except BaseException as error:
+        done.set_exception(error)
 
 
 async def run(
@@ -47,11 +57,18 @@ async def run(
         # Another library runs the event loop.
         return work(*arguments, **named)
     bound = functools.partial(work, *arguments, **named)
+    done: Future[_Result] = Future()
+    context = contextvars.copy_context()
     try:
-        task = loop.run_in_executor(_pool(), contextvars.copy_context().run, bound)
+        loop.run_in_executor(_pool(), _do, done, functools.partial(context.run, bound))
     except NotImplementedError:
         # The event loop of a workflow that is replayed, which has no threads.
         return bound()
+    except RuntimeError:
+        # The system starts no more threads. One that is there may take the work all the same.
+        if done.cancel():
+            return bound()
+    task = asyncio.wrap_future(done, loop=loop)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

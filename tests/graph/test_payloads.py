@@ -460,6 +460,13 @@ def test_a_failing_store_raises_or_is_skipped() -> None:
     payload = gcf.from_context_block(block("a"), "tool", Broken(), on_store_error="skip")
     assert payload.edges == ()
 
+    class Full:
+        def edges_from(self, node: Any) -> list[Any]:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        gcf.from_context_block(block("a"), "tool", Full(), on_store_error="skip")
+
 
 @pytest.mark.parametrize(
     ("result", "error", "message"),

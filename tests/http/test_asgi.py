@@ -549,6 +549,31 @@ def test_a_loop_without_threads_does_the_work_itself() -> None:
     loop.close()
 
 
+def test_work_is_done_once_if_no_thread_can_be_started() -> None:
+    from compactwire._threads import _pool
+
+    done: list[int] = []
+
+    async def main() -> None:
+        pool, busy = _pool(), threading.Event()
+        holder = pool.submit(busy.wait)
+        with pytest.MonkeyPatch.context() as patch:
+
+            def start(thread: threading.Thread) -> None:
+                raise RuntimeError("can't start new thread")
+
+            # It has put the work into its queue before it starts a thread.
+            patch.setattr(threading.Thread, "start", start)
+            assert await run(1 << 20, lambda: done.append(threading.get_ident())) is None
+        assert done == [threading.get_ident()]
+        busy.set()
+        holder.result()
+        await run(1 << 20, lambda: done.append(0))
+
+    asyncio.run(main())
+    assert len(done) == 2
+
+
 def test_work_does_not_wait_for_the_threads_of_the_event_loop() -> None:
     """Programs wait in these for the answer to a request."""
     from concurrent.futures import ThreadPoolExecutor

@@ -6,6 +6,7 @@ import contextlib
 import random
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -61,7 +62,8 @@ def test_the_lane_is_free_again() -> None:
     for _ in range(COUNT):
         # A single lane: if it stays in use, nothing is coded any more.
         wire = Wire(server=Server(options(), 1)).opened()
-        count += interrupted(0.00002 + moments.random() * 0.001, lambda: wire.post(body(4)))
+        moment = 0.00002 + moments.random() * 0.001
+        count += interrupted(moment, partial(wire.post, body(4)))
         for turns in (5, 6, 7):
             assert wire.post(body(turns)) == body(turns)
         assert "coded" in wire.sent[-1].said

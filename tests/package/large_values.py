@@ -404,6 +404,12 @@ SESSIONS: list[Case] = [
         for pack in (False, True, "bytes")
     ),
     case(
+        "decode_request of a bytearray",
+        decode_request,
+        lambda count: bytearray(request(context=prose(count))[0].encode()),
+        300_000,
+    ),
+    case(
         "apply_delta, a short delta",
         lambda delta: cw.apply_delta("x", delta),
         short_delta,

@@ -6,7 +6,9 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,3 +129,26 @@ def test_a_path_is_that_of_the_file_system(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert found.stdout == "[b'\\xc3\\xa4'] ['written'] ['written']\nTrue\n"
+
+
+def test_what_a_path_raises_reaches_the_caller() -> None:
+    class Far:
+        def __init__(self, error: BaseException) -> None:
+            self.error = error
+
+        def __fspath__(self) -> str:
+            raise self.error
+
+    calls: list[Callable[[Any], object]] = [
+        *(gcf.load, gcf.iter_rows, cad.load, cad.iter_compact, Dictionary.load),
+        lambda path: gcf.dump([1], path),
+        lambda path: Dictionary.default().save(path),
+    ]
+    for error in (KeyboardInterrupt(), MemoryError(), FileNotFoundError(2, "x"), TypeError("x")):
+        for call in calls:
+            with pytest.raises(type(error)) as caught:
+                call(Far(error))
+            assert caught.value is error
+    for call in calls:
+        with pytest.raises(TypeError, match=r"must be a (path|str)"):
+            call(5)

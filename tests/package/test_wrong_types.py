@@ -18,6 +18,7 @@ import io
 import re
 import tempfile
 import types
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from decimal import Decimal
@@ -526,6 +527,11 @@ def test_the_characters_of_a_text_are_not_the_items_of_an_iterable(
         (
             lambda: cw.Session().decode_request(["RES|", 5]),
             "frames[1] must be str, bytes, bytearray or memoryview, not int",
+        ),
+        (
+            lambda: cw.Session().decode_request(memoryview(array("I", [1]))),  # type: ignore[arg-type]
+            "frames must be a memoryview of bytes, not of items of format I in 1 dimensions; "
+            "pass bytes(view)",
         ),
         (lambda: cw.Session().forget(("t_1",)), "each of *ids must be a str, not tuple"),
         (lambda: turns.Turn(1, 5), "frames must be an iterable of str or bytes, not int"),

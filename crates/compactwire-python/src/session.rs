@@ -220,7 +220,7 @@ impl Session {
     ) -> Result<Py<Request>> {
         let py = frames.py();
         let options = DecodeOptions { resync, lost };
-        let single = Input::new(frames, "frames").ok();
+        let single = Input::of(frames, "frames")?;
         if let Some(single) = &single
             && let wire = single.wire(py)?
             && is_packed(wire)

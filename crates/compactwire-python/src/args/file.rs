@@ -149,25 +149,22 @@ fn content_error(
     }
 }
 
-/// Converts the argument `name` to a path; `OptionError` for a lone surrogate, which no path has.
-pub(crate) fn path_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
-    object.extract().map_err(|error| {
-        if let Some(error) = surrogate_in(object, name, &error) {
-            return error;
-        }
-        wrong_type(object, name, "a path (str or os.PathLike) or an open file")
-    })
+/// Converts the argument `name`, which may also be an open file, to a path; `OptionError` for a lone
+/// surrogate, which no path has.
+pub(crate) fn path_of(value: &Bound<'_, PyAny>, name: &str) -> PyResult<PathBuf> {
+    path_or(value, name, "a path (str or os.PathLike) or an open file")
 }
 
 /// A path, for `#[pyo3(from_py_with = path)]`; `OptionError` for a lone surrogate.
 pub(crate) fn path(value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    path_or(value, "path", "a path (str or os.PathLike)")
+}
+
+fn path_or(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<PathBuf> {
     value.extract().map_err(|error| {
-        surrogate_in(value, "path", &error).unwrap_or_else(|| {
-            if lacks_method(value, "__fspath__") {
-                wrong_type(value, "path", "a path (str or os.PathLike)")
-            } else {
-                error
-            }
+        surrogate_in(value, name, &error).unwrap_or_else(|| {
+            let is_wrong = lacks_method(value, "__fspath__");
+            if is_wrong { wrong_type(value, name, expected) } else { error }
         })
     })
 }

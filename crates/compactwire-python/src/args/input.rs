@@ -8,7 +8,7 @@ use crate::make::ensure_memory;
 use compactwire::compact::{self, Wire};
 use compactwire::{cad, gcf, text};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use std::borrow::Cow;
@@ -37,24 +37,33 @@ fn converted(text: &Bound<'_, PyString>) -> Option<String> {
 impl<'py> Input<'py> {
     /// Takes `str`, `bytes`, `bytearray`, `memoryview` and any other buffer of bytes; `TypeError` names the
     /// argument.
-    pub(crate) fn new(object: &Bound<'py, PyAny>, name: impl Display) -> PyResult<Self> {
+    pub(crate) fn new(object: &Bound<'py, PyAny>, name: impl Display + Copy) -> PyResult<Self> {
+        Self::of(object, name)?
+            .ok_or_else(|| wrong_type(object, name, "str, bytes, bytearray or memoryview"))
+    }
+
+    /// As [`Self::new`], but `None` for an object of another type.
+    pub(crate) fn of(object: &Bound<'py, PyAny>, name: impl Display) -> PyResult<Option<Self>> {
+        let py = object.py();
         if let Ok(text) = object.cast::<PyString>() {
-            Ok(converted(text).map_or_else(|| Self::Str(text.clone()), Self::Text))
+            return Ok(Some(converted(text).map_or_else(|| Self::Str(text.clone()), Self::Text)));
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
-            Ok(Self::Bytes(bytes.clone()))
+            return Ok(Some(Self::Bytes(bytes.clone())));
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
             ensure_memory(bytes.len())?;
-            Ok(Self::Copy(bytes.to_vec()))
-        } else if object.is_instance_of::<PyMemoryView>() {
-            let view = view_of_bytes(object, name)?;
-            ensure_memory(view.len_bytes())?;
-            Ok(Self::Copy(view.to_vec(object.py())?))
-        } else if let Ok(buffer) = PyBuffer::<u8>::get(object) {
-            ensure_memory(buffer.len_bytes())?;
-            Ok(Self::Copy(buffer.to_vec(object.py())?))
-        } else {
-            Err(wrong_type(object, name, "str, bytes, bytearray or memoryview"))
+            return Ok(Some(Self::Copy(bytes.to_vec())));
         }
+        let buffer = if object.is_instance_of::<PyMemoryView>() {
+            view_of_bytes(object, name)?
+        } else {
+            match PyBuffer::get(object) {
+                Ok(buffer) => buffer,
+                Err(error) if is_about_the_type(&error, py) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        };
+        ensure_memory(buffer.len_bytes())?;
+        Ok(Some(Self::Copy(buffer.to_vec(py)?)))
     }
 
     /// Takes text or bytes; `None` for other objects, which the caller handles differently.
@@ -153,6 +162,12 @@ impl<'py> Input<'py> {
             Self::Copy(bytes) => Ok(bytes.into()),
         }
     }
+}
+
+/// Whether an object has no buffer, or one that is not of bytes. Other errors are those of its own method.
+#[cold]
+fn is_about_the_type(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py)
 }
 
 /// The buffer of a memoryview, which must be of bytes.
