@@ -13,6 +13,7 @@ import os
 import secrets
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -65,6 +66,7 @@ class Lease:
         self._holder = secrets.token_hex(16)
         self._ended = threading.Event()
         self._renewal: threading.Thread | None = None
+        self._over = False
 
     def hold(self, work: Callable[[], _Result]) -> _Result:
         """Wait for the lease, and hold it while a function runs."""
@@ -84,6 +86,9 @@ class Lease:
             # Ctrl-C, for example, must not wait for a database that is locked.
             self._start_release()
             raise
+        finally:
+            # Unlike a call, this happens even if the handler of a signal raises: the renewal ends.
+            self._over = True
         return result
 
     async def __aenter__(self) -> None:
@@ -130,16 +135,19 @@ class Lease:
         """Take the lease if it is free; return whether it was."""
         seconds = real("lease()", self._store.lease(self._conversation, self._holder))
         if 0 < seconds < float("inf"):
-            self._renewal = threading.Thread(target=self._renew, args=[seconds / 3], daemon=True)
+            given = (weakref.ref(self), self._ended, seconds / 3)
+            self._renewal = threading.Thread(target=_renew, args=given, daemon=True)
             self._renewal.start()
         return seconds > 0
 
-    def _renew(self, pause: float) -> None:
-        while not self._ended.wait(pause):
+    def renew(self) -> bool:
+        """Extend the lease; False if the turn is over, and the lease ends by itself."""
+        if not self._over:
             # The next renewal may succeed. If none does, another process takes over, and `save`
             # decides which answer is kept.
             with contextlib.suppress(Exception):
                 self._store.lease(self._conversation, self._holder)
+        return not self._over
 
     def _release(self) -> None:
         self._ended.set()
@@ -165,6 +173,17 @@ class Lease:
         with contextlib.suppress(RuntimeError):
             release.start()
             release.join(_RELEASE_S)
+
+
+def _renew(of: weakref.ref[Lease], ended: threading.Event, pause: float) -> None:
+    """Extend a lease at intervals, as long as its turn is under way."""
+
+    def renewed() -> bool:
+        lease = of()
+        return lease is not None and lease.renew()
+
+    while not ended.wait(pause) and renewed():
+        pass
 
 
 @cache

@@ -109,6 +109,8 @@ class Sender:
             # A session that was saved may be older than the last turn that arrived.
             self.session.forget(_CONTEXT)
         self._failed: bytes | None = None
+        self._turn: Turn | None = None
+        self._encoded: int | None = None
         self._lock = TurnLock(_ADVICE)
         self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
@@ -144,15 +146,13 @@ class Sender:
 
         def sent() -> _Answer:
             for attempt in range(1, ATTEMPTS + 1):
-                turn, encoded = None, self.session.stats.messages
                 try:
-                    turn = self._encode(request)
-                    self._number = turn.number
+                    turn = self._begin(request)
                     answer = deliver(turn)
                     check_finished("deliver", answer, "send_async")
                     self._delivered(turn, request)
                 except BaseException as error:
-                    if not self._taken_back(turn, encoded, error) or attempt == ATTEMPTS:
+                    if not self._take_back(error) or attempt == ATTEMPTS:
                         raise
                 else:
                     return answer
@@ -181,16 +181,14 @@ class Sender:
                 )
             try:
                 for attempt in range(1, ATTEMPTS + 1):
-                    turn, encoded = None, self.session.stats.messages
                     try:
-                        turn = self._encode(request)
-                        self._number = turn.number
+                        turn = self._begin(request)
                         delivery = deliver(turn)
                         check_awaitable("deliver", delivery, "send")
                         answer = await delivery
                         self._delivered(turn, request)
                     except BaseException as error:
-                        if not self._taken_back(turn, encoded, error) or attempt == ATTEMPTS:
+                        if not self._take_back(error) or attempt == ATTEMPTS:
                             raise
                     else:
                         return answer
@@ -220,6 +218,7 @@ class Sender:
             raise OptionError(f"last must be from 0 to 2^63 - 2, not {shown(last)}", option="last")
 
         def moved() -> None:
+            self._take_back()
             used = self._number if self._failed is not None else self._number - 1
             self._number = max(used, last) + 1
             self._failed = None
@@ -229,31 +228,33 @@ class Sender:
 
         self._lock.hold(moved)
 
-    def _taken_back(self, turn: Turn | None, encoded: int, error: BaseException) -> bool:
-        """Restore the session after an exception; return whether the request is to be sent again.
+    def _begin(self, request: dict[str, Any]) -> Turn:
+        """Encode a turn that is then under way."""
+        self._take_back()
+        self._turn, self._encoded = None, self.session.stats.messages
+        self._turn = turn = self._encode(request)
+        self._number = turn.number
+        return turn
 
-        A rejection prepares the next attempt. `encoded` is the number of messages of the session
-        before this one.
+    def _take_back(self, error: BaseException | None = None) -> bool:
+        """Restore the session after a turn that failed; whether the request is to be sent again.
+
+        A rejection prepares the next attempt. If a signal ends this method, the turn stays under
+        way, and the next call begins with taking it back.
         """
-        try:
-            return self._take_back(turn, encoded, error)
-        except KeyboardInterrupt:  # It came in between.
-            self._take_back(turn, encoded, error)
-            raise
-
-    def _take_back(self, turn: Turn | None, encoded: int, error: BaseException) -> bool:
+        if self._encoded is None:
+            return False
+        turn, missing = self._turn, None
         # Without a turn, nothing was delivered: Ctrl-C may come when the request is encoded.
-        if turn is not None or self.session.stats.messages > encoded:
+        if turn is not None or self.session.stats.messages > self._encoded:
             self.session.rollback()
-        if turn is None:
-            return False
-        if not isinstance(error, UnknownReference):
-            # The turn may have arrived, so its number now belongs to its frames.
-            self._number, self._failed = turn.number, turn.digest
-            return False
-        self._number, self._failed = turn.number, None
-        self.session.forget(*_missing(error))
-        return True
+        if turn is not None:
+            missing = _missing(error) if isinstance(error, UnknownReference) else None
+            # The turn may have arrived, so its number belongs to its frames unless it was rejected.
+            self._number, self._failed = turn.number, turn.digest if missing is None else None
+            self.session.forget(*missing or ())
+        self._turn = self._encoded = None
+        return missing is not None
 
     def _encode(self, request: dict[str, Any]) -> Turn:
         turn = Turn(self._number, self.session.encode_request(**request))
@@ -275,23 +276,26 @@ class Sender:
         return independent
 
     def _delivered(self, turn: Turn, request: dict[str, Any]) -> None:
-        self._number = turn.number + 1
-        self._failed = None
         has_conversation = any(request.get(name) is not None for name in ("context", "messages"))
         if not (self.session.checked or has_conversation):
             # The receiver may have lost the conversation, which it could not notice in this turn.
             self.session.forget(_CONTEXT)
+        self._number, self._failed = turn.number + 1, None
+        self._turn = self._encoded = None
 
     def __getstate__(self) -> tuple[Session, int, bytes | None]:
-        under_way, number, failed = self._lock.locked(), self._number, self._failed
+        under_way, number, failed = self._is_under_way(), self._number, self._failed
         session = copy.copy(self.session)
-        if under_way or self._lock.locked():
+        if under_way or self._is_under_way():
             # The session is ahead of a turn that may be lost. If the turn arrives, the next one of
             # the copy is a conflict, because it has the same number.
             failed = None
             if not session.checked:
                 session.forget(_CONTEXT)
         return session, number, failed
+
+    def _is_under_way(self) -> bool:
+        return self._encoded is not None or self._lock.locked()
 
     def __setstate__(self, state: object) -> None:
         match state:
@@ -300,6 +304,7 @@ class Sender:
                 self._number = Turn(number, "").number
             case _:
                 raise InvalidFormat("the pickle of a Sender holds something else than its state")
+        self._turn = self._encoded = None
         self._lock = TurnLock(_ADVICE)
         self._queue = None
 

@@ -1,0 +1,40 @@
+"""Every moment of some work at which Python may run the handler of a signal."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+
+def interrupted(
+    number: int, files: tuple[str, ...], error: BaseException, work: Callable[[], object]
+) -> bool:
+    """Do some work, and raise an exception in it at one moment; False if there are fewer moments.
+
+    The moments, counted from 1, are the begins and ends of calls in files of these names.
+    """
+    left = number
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal left
+        # Python ignores what is raised when it closes a generator.
+        if event == "c_call" or frame.f_code.co_flags & inspect.CO_GENERATOR:
+            return
+        if frame.f_code.co_filename.endswith(files):
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                raise error
+
+    sys.setprofile(profile)
+    try:
+        work()
+    except type(error):
+        if left > 0:
+            raise
+    finally:
+        sys.setprofile(None)
+    return left <= 0

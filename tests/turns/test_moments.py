@@ -1,0 +1,120 @@
+"""An exception of a signal handler at any moment of a turn leaves sender and store usable."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import compactwire as cw
+from compactwire._table import Table
+from compactwire.turns import MemorySessionStore, Sender, SessionStore, SQLiteSessionStore, Turn
+from tests.strategies.moments import interrupted
+
+PARTS = ("_sender", "_lock", "_stores", "_memory", "_table", "_sqlite", "_lease")
+FILES = tuple(f"{part}.py" for part in PARTS)
+KINDS = [KeyboardInterrupt, TimeoutError]
+
+
+class Pair:
+    """A sender and its receiver."""
+
+    def __init__(self, *, checked: bool) -> None:
+        self.store, self.down = MemorySessionStore(checked=checked), False
+        self.sender = Sender(cw.Session(checked=checked))
+        self.seen: list[str | None] = []
+
+    def deliver(self, turn: Turn) -> str | bytes:
+        if self.down:
+            raise ConnectionError
+        return self.store.answer("c", turn, self.respond)
+
+    def respond(self, request: cw.Request) -> str:
+        self.seen.append(request.context)
+        return "ok"
+
+    def send(self, text: str) -> None:
+        with suppress(ConnectionError):
+            self.sender.send(self.deliver, context=text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_sender_repeats_what_was_lost(
+    kind: type[BaseException], fails: bool, checked: bool
+) -> None:
+    text = "word " * 20
+    lost = text + "a sentence that may be lost, "
+    for number in itertools.count(1):
+        pair = Pair(checked=checked)
+        pair.send(text)
+        pair.down = fails
+        reached = interrupted(number, FILES, kind(), partial(pair.send, lost))
+        pair.down = False
+        for more in ("then another, ", "then another, and then the last one."):
+            pair.send(lost + more)
+            assert pair.seen[-1] == lost + more
+        if not reached:
+            break
+    assert number > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["memory", "sqlite"])
+def test_a_store_answers_the_turn_again_or_keeps_its_answer(
+    kind: type[BaseException], name: str, tmp_path: Path
+) -> None:
+    session, asked = cw.Session(), list[str | None]()
+    turns = [Turn(at, session.encode_request(context=f"turn {at}")) for at in (1, 2)]
+
+    def respond(request: cw.Request) -> str:
+        asked.append(request.context)
+        return f"answer to {request.context}"
+
+    for number in itertools.count(1):
+        store = store_of(name, tmp_path / f"{number}.db")
+        store.answer("c", turns[0], respond)
+        answer = partial(store.answer, "c", turns[1], respond)
+        reached = interrupted(number, FILES, kind(), answer)
+        kept, before = store.load("c"), len(asked)
+        assert kept is not None
+        assert kept.answer == f"answer to turn {kept.number}"
+        assert answer() == "answer to turn 2"
+        assert len(asked) == before + (kept.number == 1)
+        if isinstance(store, SQLiteSessionStore):
+            store.close()
+        if not reached:
+            break
+    assert number > 20
+
+
+def store_of(name: str, path: Path) -> SessionStore:
+    if name == "memory":
+        return MemorySessionStore(max_memory=100_000)
+    return SQLiteSessionStore(path, lease_s=0.2, wait_s=5)
+
+
+@pytest.mark.parametrize("method", ["put", "forget", "get", "trim"])
+def test_a_table_counts_its_values_and_loses_none(method: str) -> None:
+    class Value(NamedTuple):
+        size: int
+
+    for number in itertools.count(1):
+        table: Table[str, Value] = Table(most=9, idle_s=9, memory=1_000, clock=lambda: 0)
+        for key in "abc":
+            table.put(key, Value(100))
+        given = {"put": ("b", Value(300)), "trim": ()}.get(method, ("b",))
+        reached = interrupted(
+            number, ("_table.py",), KeyboardInterrupt(), partial(getattr(table, method), *given)
+        )
+        assert all(key in table._kept or (method, key) == ("forget", "b") for key in "abc")
+        table.put("d", Value(10))
+        assert table._counted() == sum(value.size for value in table)
+        if not reached:
+            break
+    assert number > 2
