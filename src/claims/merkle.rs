@@ -117,7 +117,8 @@ impl Attestation {
             return Err(invalid("the attestation is about another run", "/run_id"));
         }
         let any = |same: &dyn Fn(&Receipt) -> bool| receipts.iter().any(same);
-        if self.job_id.as_ref().is_some_and(|job| !any(&|receipt| *receipt.job_id == **job)) {
+        let job = self.job_id.as_ref().map(Hash::of);
+        if job.is_some_and(|job| !any(&|receipt| receipt.job == job)) {
             return Err(invalid("no receipt belongs to this job", "/job_id"));
         }
         let bundle = self.bundle_id.as_ref();

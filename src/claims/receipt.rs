@@ -1,8 +1,8 @@
 //! Receipts, their chain and their attestations. Compression Claims sections 3.5, 5.4, 5.5 and 7.3.
 //!
 //! Each receipt is read once: parsed, validated, hashed, and its signatures verified. Receipts are
-//! read in parallel, and only a few facts of each are kept, so that memory does not grow with their
-//! content. The checks then evaluate these facts in order.
+//! read in parallel, and only facts of a fixed size are kept of each, so that memory does not grow with
+//! their content; signers are kept once for all receipts. The checks then evaluate these facts in order.
 
 use super::attestation::{Keys, verify_receipt};
 use super::canonical::Hash;
@@ -12,9 +12,10 @@ use super::files::{Folder, Listed, Refusal};
 use super::options::Options;
 use super::schema::{self, Document, Violation};
 use super::signed::Form;
-use super::signer::{Scope, Signer};
+use super::signer::{Scope, Signer, Signers};
 use crate::value::Value;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The bytes of memory for a receipt with one attestation: its facts, which are held twice while threads
 /// deliver them, and its places in the sets, trees and lists of later checks.
@@ -25,7 +26,8 @@ pub(super) const MEMORY: usize = 2 << 10;
 pub(super) struct Receipt {
     /// Its name in a report's `path`.
     pub(super) path: Box<str>,
-    pub(super) job_id: Box<str>,
+    /// The hash of its `job_id`.
+    pub(super) job: Hash,
     pub(super) bundle_id: Hash,
     pub(super) root_hash: Hash,
     pub(super) hash: Hash,
@@ -38,7 +40,7 @@ pub(super) struct Receipt {
 /// An attestation of a receipt.
 #[derive(Debug)]
 pub(super) struct Attested {
-    pub(super) signer: Signer,
+    pub(super) signer: Arc<Signer>,
     /// The scope in which the signature is valid. `None` if it is invalid, or if it was not verified
     /// because the result does not depend on it.
     pub(super) scope: Option<Scope>,
@@ -78,11 +80,12 @@ pub(super) struct Reader<'a> {
     pub(super) run_id: &'a str,
     pub(super) options: &'a Options,
     pub(super) keys: Keys,
+    pub(super) signers: Signers,
 }
 
 /// Reads a receipt; `None` if it belongs to another run.
 pub(super) fn read(reader: &Reader<'_>, listed: &Listed) -> Result<Option<Receipt>, Failure> {
-    let Reader { folder, run_id, options, keys } = reader;
+    let Reader { folder, run_id, options, .. } = reader;
     let path = format!("receipts/{}", cut(&listed.name.to_string_lossy()));
     let invalid = |violation: Violation| invalid(&path, violation);
     let file = folder.open_listed(listed).map_err(|refusal| {
@@ -101,7 +104,7 @@ pub(super) fn read(reader: &Reader<'_>, listed: &Listed) -> Result<Option<Receip
         Some(_) => {}
     }
     document.check(&schema::RECEIPT).map_err(invalid)?;
-    facts(&document, &path, options, keys).map(Some)
+    facts(&document, &path, reader).map(Some)
 }
 
 fn invalid(path: &str, Violation { message, pointer }: Violation) -> Failure {
@@ -110,12 +113,8 @@ fn invalid(path: &str, Violation { message, pointer }: Violation) -> Failure {
 }
 
 /// The facts of a receipt that matches its schema.
-fn facts(
-    document: &Document<'_>,
-    path: &str,
-    options: &Options,
-    keys: &Keys,
-) -> Result<Receipt, Failure> {
+fn facts(document: &Document<'_>, path: &str, reader: &Reader<'_>) -> Result<Receipt, Failure> {
+    let Reader { options, keys, signers, .. } = reader;
     let value = &document.value;
     let members =
         value.as_object().ok_or_else(|| Failure::internal("a receipt is not an object"))?;
@@ -123,7 +122,7 @@ fn facts(
     let form = Form::new(members, document.size);
     let mut receipt = Receipt {
         path: path.into(),
-        job_id: fields::text(value, "job_id")?.into(),
+        job: Hash::of(fields::text(value, "job_id")?),
         bundle_id: fields::hash(value, "bundle_id")?,
         root_hash: fields::hash(value, "root_hash")?,
         hash: fields::hash(value, "receipt_hash")?,
@@ -137,7 +136,7 @@ fn facts(
     // the verification.
     let mut wanted = options.attestations() && receipt.hash == receipt.computed_hash;
     for attestation in attestations {
-        let signer = Signer::new(attestation)?;
+        let signer = signers.shared(Signer::new(attestation)?);
         let scope = if wanted {
             verify_receipt(&form, attestation, &signer, keys, options.accept_reference_scope)?
         } else {

@@ -5,6 +5,8 @@ use super::fields;
 use crate::text::hex;
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The only signature scheme.
 pub(super) const SCHEME: &str = "ed25519";
@@ -30,7 +32,7 @@ impl Scope {
 }
 
 /// The signer that an attestation names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Signer {
     pub(super) validator_id: Option<Box<str>>,
     pub(super) build_id: Option<Box<str>>,
@@ -45,5 +47,23 @@ impl Signer {
             build_id: fields::optional_text(attestation, "build_id")?.map(Into::into),
             public_key: hex::decode(fields::text(attestation, "public_key")?.as_bytes()),
         })
+    }
+}
+
+/// The different signers of many attestations, shared by threads: each is kept once.
+#[derive(Default)]
+pub(super) struct Signers(Mutex<HashSet<Arc<Signer>>>);
+
+impl Signers {
+    /// The signer, or the same one that was given before.
+    pub(super) fn shared(&self, signer: Signer) -> Arc<Signer> {
+        // A poisoned lock is safe here: each insertion is complete or absent.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = known.get(&signer) {
+            return Arc::clone(same);
+        }
+        let signer = Arc::new(signer);
+        known.insert(Arc::clone(&signer));
+        signer
     }
 }

@@ -18,7 +18,7 @@ use super::policy::{Policy, Signs};
 use super::receipt::{self, Attested, Receipt};
 use super::report::{Report, bug};
 use super::schema::{self, Document, Schema, Violation};
-use super::signer::Scope;
+use super::signer::{Scope, Signers};
 use crate::memory;
 use crate::threads;
 use std::ops::ControlFlow;
@@ -136,6 +136,7 @@ pub(super) fn read_receipts(run: &mut Run<'_>) -> Outcome {
         run_id: &run_id,
         options: run.options,
         keys: Keys::default(),
+        signers: Signers::default(),
     };
     let found = run.each("receipts", &files, |file| receipt::read(&reader, file))?;
     run.receipts = found.into_iter().flatten().collect();

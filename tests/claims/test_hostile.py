@@ -22,7 +22,7 @@ import pytest
 import compactwire as cw
 from compactwire import claims
 from tests.reference import claims as reference
-from tests.strategies.claims import SEED, Made, chain, code, key, load, make
+from tests.strategies.claims import ITEMS, SEED, Made, chain, code, key, load, make
 from tests.strategies.privileges import without_privileges
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and descriptors")
@@ -307,6 +307,34 @@ def test_memory_is_a_small_multiple_of_a_file(entry: str, made: Made) -> None:
     verdict, kibibytes = reported.stdout.split()
     assert verdict == "INVALID_BUNDLE_SCHEMA"
     assert int(kibibytes) * 1024 < 30 * size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("long", ["job", "signers"])
+def test_memory_does_not_grow_with_the_content_of_receipts(long: str, tmp_path: Path) -> None:
+    bundle, job = tmp_path / "bundle", "j" * 900_000 if long == "job" else "job"
+    manifest = claims.build_bundle(bundle, "run", job, "message", ITEMS)
+    receipt = claims.make_receipt(manifest)
+    if long == "signers":
+        names = ("ü" * 250, f"file:{'a' * 64}")
+        for number in range(64):
+            receipt = claims.sign_receipt(receipt, key(number), *names, add=True)
+    claims.write_json(tmp_path / "claim.json", claims.make_claim(manifest, bundle))
+    first = claims.write_receipt(tmp_path / "receipts", receipt)
+    count = 200 if long == "job" else 2_000
+    for number in range(1, count):
+        os.link(first, tmp_path / "receipts" / f"run_{number:08}.json")
+    paths = (bundle, tmp_path / "receipts", tmp_path / "claim.json")
+    reported = subprocess.run(
+        [sys.executable, "-c", MEASURED, *paths],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COMPACTWIRE_THREADS": "1"},
+    )
+    verdict, kibibytes = reported.stdout.split()
+    assert verdict == "RECEIPT_CHAIN_BROKEN"
+    assert int(kibibytes) < 60_000
 
 
 DEEP = 100_000

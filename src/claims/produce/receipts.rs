@@ -459,7 +459,7 @@ fn facts(value: &Value<'static>, role: &str) -> Checked<Receipt> {
     let hash = fields::hash(value, "receipt_hash")?;
     Ok(Receipt {
         path: role.into(),
-        job_id: fields::text(value, "job_id")?.into(),
+        job: Hash::of(fields::text(value, "job_id")?),
         bundle_id: fields::hash(value, "bundle_id")?,
         root_hash: fields::hash(value, "root_hash")?,
         hash,
