@@ -126,13 +126,13 @@ def _text(path: str) -> str:
 def _run_sign(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     key = _key(args.key)
-    with _locked(folder):
+    with _locked(folder / "receipts"):
         return _sign_all(folder, key, args)
 
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Wait for another `claim sign` of the folder: what it writes would replace what this one does.
+    """Wait for other writers of the receipts, whose signatures this one would replace.
 
     Where a system or file system cannot lock a folder, do nothing.
     """
