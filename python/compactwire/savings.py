@@ -10,9 +10,10 @@ tools alone. The ledger of ``compactwire mcp proxy`` is another one.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ._texts import short_line
+from .errors import OptionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class Savings:
     def __call__(self, saving: Saving, /) -> None:
         """Add a record."""
         if saving.unit not in self._sums:
-            raise ValueError(f"unit must be 'tokens' or 'bytes', not {saving.unit!r}")
+            message = f"unit must be 'tokens' or 'bytes', not {saving.unit!r}"
+            raise OptionError(message, option="unit")
         sums = self._sums[saving.unit]
         name = saving.tool if len(saving.tool) <= _MAX_NAME else short_line(saving.tool, _MAX_NAME)
         with self._lock:
@@ -180,7 +182,8 @@ class Savings:
 
     def _copy(self, unit: str) -> dict[str, Total]:
         with self._lock:
-            return dict(self._sums[unit])
+            found = self._sums[unit].items()
+            return {name: replace(one, reasons=dict(one.reasons)) for name, one in found}
 
     def __repr__(self) -> str:
         total = self.total

@@ -84,7 +84,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_files": {"_texts"},
     "_frames": {"_types", "errors"},
     "_texts": {"errors"},
-    "savings": {"_texts"},
+    "savings": {"_texts", "errors"},
     "_tools": {"_core", "_texts", "savings"},
     "adapters": {"_tools"},
     "_expanded": {"_core", "errors", "gcf"},
@@ -162,22 +162,27 @@ PYTHON_ARROWS: dict[str, set[str]] = {
             "tokens",
         )
     },
-    "analysis.corpus": {"", "_csv", "_texts", "analysis.extra", "analysis.int96", "errors"},
+    "analysis.corpus": {"", "_csv", "_files", "_texts", "errors"}
+    | {"analysis.extra", "analysis.folders", "analysis.int96"},
     "analysis.extra": set(),
     "analysis.figure": {"_texts", "analysis.extra", "analysis.timing", "errors"},
+    "analysis.folders": set(),
     "analysis.int96": {"analysis.extra", "errors"},
     "analysis.measured": {"analysis.candidates", "analysis.timing", "analysis.tokens"},
+    "analysis.producers": {"_texts", "errors"},
     "analysis.progress": set(),
     "analysis.rows": {"", "_texts", "errors"}
     | {
         f"analysis.{name}"
         for name in ("candidates", "comparison", "corpus", "extra", "measured", "sources", "tokens")
     },
-    "analysis.samples": {"_texts", "analysis.extra", "analysis.sources", "errors"},
-    "analysis.sources": {"", "_csv", "_frames", "_texts", "errors"}
-    | {f"analysis.{name}" for name in ("candidates", "corpus", "extra", "int96")},
+    "analysis.samples": {"_texts", "errors"}
+    | {"analysis.extra", "analysis.producers", "analysis.sources"},
+    "analysis.sources": {"", "_csv", "_files", "_frames", "_texts", "errors"}
+    | {f"analysis.{name}" for name in ("candidates", "corpus", "extra", "folders", "int96")}
+    | {"analysis.producers"},
     "analysis.summary": {"_texts", "errors"}
-    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "rows")},
+    | {f"analysis.{name}" for name in ("candidates", "comparison", "extra", "producers", "rows")},
     "analysis.timing": set(),
     "analysis.tokens": {"_texts", "analysis.extra", "errors"},
     "analysis.turns": {""}
@@ -227,7 +232,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         )
     },
     "cli._training": {"", "analysis", "cli._shell"}
-    | {f"analysis.{name}" for name in ("corpus", "samples", "sources")},
+    | {f"analysis.{name}" for name in ("corpus", "folders", "samples", "sources")},
     "cli.analyze": {
         "",
         "analysis",

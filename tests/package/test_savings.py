@@ -11,6 +11,7 @@ import pytest
 
 import compactwire as cw
 from compactwire._tools import ConversationShrinker, ToolShrinker, names_document
+from compactwire.errors import OptionError
 from compactwire.savings import Saving, Savings, Total
 
 ROWS = json.dumps([{"id": i, "state": "open", "kind": "task"} for i in range(30)], indent=2)
@@ -62,7 +63,7 @@ def test_tokens_and_bytes_are_not_added_up() -> None:
         "request             1       10        4",
         "all                 1       10        4",
     ]
-    with pytest.raises(ValueError, match="unit must be 'tokens' or 'bytes', not 'words'"):
+    with pytest.raises(OptionError, match="unit must be 'tokens' or 'bytes', not 'words'"):
         savings(saving(unit="words"))
 
 
