@@ -37,4 +37,6 @@ def interrupted(
             raise
     finally:
         sys.setprofile(None)
+        # Otherwise this frame and the exceptions refer to each other.
+        error.__traceback__ = error.__context__ = None
     return left <= 0
