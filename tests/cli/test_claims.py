@@ -144,7 +144,7 @@ def test_two_signers_at_once_keep_the_signatures_of_each_other(tmp_path: Path) -
     KEY.save(mine)
     names = (tmp_path / "out", "--key", mine, "--validator-id", "me", "--add")
     command = [sys.executable, "-m", "compactwire", "claim", "sign", *map(str, names)]
-    folder = os.open(tmp_path / "out", os.O_RDONLY)
+    folder = os.open(tmp_path / "out" / "receipts", os.O_RDONLY)
     try:
         # Another process signs: it has read the receipts, and then writes them.
         fcntl.flock(folder, fcntl.LOCK_EX)
