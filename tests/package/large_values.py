@@ -656,7 +656,7 @@ TEXTS: list[Case] = [
     case("decode_request of definitions in bytes", decode_request, repeated("bytes"), 20_000_000),
     case(
         "Dictionary.train",
-        lambda samples: cw.Dictionary.train(samples, size=4096),
+        lambda samples: cw.Dictionary.train(samples, size=4096, time=0),
         lambda count: [f"lorem {n} ipsum {n * 7} " * 20 for n in range(count)],
         10_000,
     ),
