@@ -73,7 +73,7 @@ pub(crate) fn try_map<T: Sync, R: Send, E: Send>(
                     memory::require(done.try_reserve(more.len()));
                     done.extend(more);
                 }
-                // The helper lacked memory: if the call were stopped, this thread would unwind.
+                // The helper lacked memory or files: if the call were stopped, this thread would unwind.
                 Err(stopped) => lost = Some(stopped),
             }
         }

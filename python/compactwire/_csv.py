@@ -29,6 +29,7 @@ class _Limit:
         # Reentrant, because the handler of a signal may read a file.
         self._lock = threading.RLock()
         self._usual: int | None = None
+        """The limit of the process while a thread has raised it."""
 
     def next(self, reader: Iterator[list[str]], needed: int) -> list[str] | None:
         """The next record with a limit of `needed`, or the higher one that is set."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
 import re
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -359,3 +361,16 @@ def test_seconds_must_be_a_number() -> None:
     seconds: Any = "x"
     with pytest.raises(TypeError, match="seconds must be a number, not str"):
         analysis.compare("hi", seconds=seconds)
+
+
+@pytest.mark.parametrize("progress", [None, True])
+def test_a_closed_standard_error_shows_no_progress(
+    progress: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    values = {"one": [{"a": 1}], "two": [{"a": 2}]}
+    options: dict[str, Any] = {"formats": ["json"], "seconds": 0, "tokenizer": len}
+    found = analysis.compare(analysis.Corpus(values), progress=progress, **options)
+    assert len(found) == 2

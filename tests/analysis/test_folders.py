@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from compactwire import analysis
 from compactwire.analysis.extra import need
 from compactwire.analysis.folders import below, kind_of, matching
-from tests.strategies.privileges import without_privileges
+from tests.strategies.privileges import guarded_lake, without_privileges
 
 # Not later, by a user without permission to read it.
 need("pandas", "")
@@ -47,7 +46,7 @@ def test_a_pattern_matches_what_it_matches_for_glob(
 ) -> None:
     monkeypatch.chdir(lake)
     given = lake / pattern if absolute else Path(pattern)
-    found = {os.path.realpath(path) for path in glob.glob(str(given), recursive=True)}  # noqa: PTH207
+    found = {os.path.realpath(path) for path in glob.glob(str(given), recursive=True)}  # noqa: PTH207 - the reference
     expected = sorted(path for path in found if Path(path).is_file())
     matched = matching(given)
     assert matched == sorted(matched)
@@ -74,16 +73,8 @@ def test_links_do_not_make_more_files(lake: Path) -> None:
 
 @pytest.fixture
 def guarded() -> Iterator[Path]:
-    """A folder with two folders, in one of which a user may do nothing."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        for part in ("a", "b"):
-            (folder / part).mkdir()
-            (folder / part / "1.jsonl").write_text('{"x": 1}\n', encoding="utf-8")
-        (folder / "b").chmod(0)
-        yield folder
-        (folder / "b").chmod(0o755)
+    with guarded_lake(0) as lake:
+        yield lake
 
 
 @unix

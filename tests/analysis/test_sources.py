@@ -10,7 +10,6 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,7 @@ from compactwire._csv import read_records
 from compactwire.analysis.corpus import naming_parquet
 from compactwire.analysis.extra import need
 from tests.strategies.moments import interrupted
-from tests.strategies.privileges import without_privileges
+from tests.strategies.privileges import guarded_lake, without_privileges
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
 
@@ -165,13 +164,7 @@ def test_a_limit_for_cells_is_never_lowered_and_that_of_another_thread_is_kept(
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs Unix")
 def test_a_folder_that_cannot_be_read_is_an_error() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        lake = Path(name)
-        lake.chmod(0o755)
-        for folder in ("a", "b"):
-            (lake / folder).mkdir()
-            (lake / folder / "1.jsonl").write_text('{"x": 1}\n', encoding="utf-8")
-        (lake / "b").chmod(0)
+    with guarded_lake(0) as lake:
         with without_privileges():
             for call in (
                 lambda: list(analysis.batches(lake)),
@@ -566,7 +559,7 @@ def test_the_kind_of_rows_survives_batches() -> None:
 def test_a_child_reads_csv_while_a_thread_of_its_parent_does() -> None:
     script = """
 import csv, io, os, signal, threading
-from compactwire._csv import read_table
+from compactwire._csv import read_records, read_table
 
 inside, done = threading.Event(), threading.Event()
 
@@ -577,8 +570,7 @@ class Slow(io.StringIO):
         return ""
 
 usual = csv.field_size_limit()
-from compactwire import _csv
-thread = threading.Thread(target=lambda: list(_csv.read_records(Slow(), ",", 1 << 20)))
+thread = threading.Thread(target=lambda: list(read_records(Slow(), ",", 1 << 20)))
 thread.start()
 inside.wait()
 child = os.fork()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from compactwire import analysis
 from compactwire.analysis.extra import need
 from compactwire.cli import analyze, main
 from tests.strategies.analysis import ANSWERS
-from tests.strategies.privileges import without_privileges
+from tests.strategies.privileges import guarded_lake, without_privileges
 
 pa, parquet = need("pyarrow", ""), need("pyarrow.parquet", "")
 TEXTS = [f"Sensor {n} reports {n * 7 % 50} degrees in hall {n % 9}.\n" * 3 for n in range(900)]
@@ -690,18 +689,10 @@ def test_a_file_that_vanishes_or_breaks_is_named_and_the_others_are_measured(
 def test_a_folder_without_search_permission_does_not_hide_the_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        for part in ("a", "b"):
-            (folder / part).mkdir()
-            (folder / part / "1.jsonl").write_text('{"x": 1}\n', encoding="utf-8")
-        (folder / "b").chmod(0o744)
-        with without_privileges():
-            options = ("--tokenizer", "none", "--format", "json", "--json")
-            code, out, err = run(capsys, "analyze", folder, *options)
-        (folder / "b").chmod(0o755)
+    with guarded_lake(0o744) as lake, without_privileges():
+        options = ("--tokenizer", "none", "--format", "json", "--json")
+        code, out, err = run(capsys, "analyze", lake, *options)
     found = json.loads(out)
     assert (code, found["files"]) == (1, 1)
-    assert found["failed_files"] == [str(folder / "b" / "1.jsonl")]
-    assert f"error: {folder / 'b' / '1.jsonl'}: Permission denied" in err
+    assert found["failed_files"] == [str(lake / "b" / "1.jsonl")]
+    assert f"error: {lake / 'b' / '1.jsonl'}: Permission denied" in err

@@ -375,3 +375,19 @@ def test_a_new_claim_is_whole_or_missing(
     assert main(new) == 0
     assert {path.name for path in out.iterdir()} == {"bundle", "claim.json", "receipts"}
     capsys.readouterr()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_what_the_caller_writes_after_ctrl_c_is_written() -> None:
+    script = """
+import os, signal, sys, threading
+from compactwire.cli import main
+print("before", flush=True)
+sys.stdin = open(os.pipe()[0])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+print("after", main(["shrink"]), flush=True)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    assert done.stdout.split() == [b"before", b"after", b"130"]

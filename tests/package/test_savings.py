@@ -38,6 +38,9 @@ def test_sums_are_kept_by_tool() -> None:
     )
     assert savings.total.saved == 6
     assert savings.total.reasons == {"no-gain": 1, "not-json": 1}
+    for copied in savings.by_tool.values():
+        copied.reasons.clear()
+    assert savings.total.reasons == {"no-gain": 1, "not-json": 1}
     assert repr(savings) == "<Savings: 3 calls, 21 before, 15 after>"
 
 

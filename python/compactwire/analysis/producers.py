@@ -9,7 +9,12 @@ from ..errors import CompactWireError
 
 
 def raise_of_producer(source: Any, error: Exception) -> None:
-    """Raise what a producer in Python raised, of which pyarrow has the text only."""
+    """Raise what a producer in Python raised, of which pyarrow has the text only, or `MemoryError`.
+
+    Return if the error is pyarrow's own.
+    """
+    if isinstance(error, MemoryError):  # That of pyarrow is an `ArrowException`, too.
+        raise error
     text = str(error)
     if "Python exception: " not in text:
         return

@@ -296,8 +296,6 @@ def _columns(table: Any, argument: str) -> pa.Table:
     pa = need("pyarrow", "pyarrow")
     try:
         columns = pa.table(table)
-    except MemoryError:
-        raise
     except pa.ArrowException as error:
         raise_of_producer(table, error)
         raise TypeError(f"{message}: {error}") from None

@@ -175,8 +175,6 @@ def _table(table: Any, schema: pa.Schema, argument: str, maker: str) -> pa.Table
     pa = need("pyarrow", "pyarrow")
     try:
         found = pa.table(table)
-    except MemoryError:
-        raise
     except pa.ArrowException as error:  # A column.
         raise_of_producer(table, error)
         raise TypeError(f"{message}: {error}") from None

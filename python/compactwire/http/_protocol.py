@@ -252,7 +252,7 @@ class Lane:
     target: str = ""
     """The client's last body and its method and path, by which it finds the lane to continue."""
     user: weakref.ref[Use] | None = None
-    """What a client uses the lane for; None if it was freed in a known state."""
+    """By what a client uses the lane; None if it was freed, and its state is known."""
     used: int = 0
 
     @property

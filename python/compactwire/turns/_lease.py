@@ -67,6 +67,7 @@ class Lease:
         self._ended = threading.Event()
         self._renewal: threading.Thread | None = None
         self._over = False
+        """Whether the turn is over, so that the lease is not extended any more."""
 
     def hold(self, work: Callable[[], _Result]) -> _Result:
         """Wait for the lease, and hold it while a function runs."""

@@ -111,6 +111,7 @@ class Sender:
         self._failed: bytes | None = None
         self._turn: Turn | None = None
         self._encoded: int | None = None
+        """The turn under way, and how many messages the session had before it; None if none is."""
         self._lock = TurnLock(_ADVICE)
         self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 

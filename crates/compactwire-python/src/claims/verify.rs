@@ -80,6 +80,8 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 ///     An option has the wrong type, is unknown or is out of range.
 /// MemoryError
 ///     There is not enough memory, so there is no verdict.
+/// OSError
+///     Too many files are open, so there is no verdict.
 ///
 /// Source: Compression Claims sections 3 to 8.
 #[pyfunction]
