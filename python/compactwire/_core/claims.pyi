@@ -361,6 +361,8 @@ def verify_claim(
         An option has the wrong type, is unknown or is out of range.
     MemoryError
         There is not enough memory, so there is no verdict.
+    OSError
+        Too many files are open, so there is no verdict.
 
     Source: Compression Claims sections 3 to 8.
     """

@@ -1,6 +1,7 @@
 //! Pauses the cyclic garbage collector while objects are built.
 
 use super::read_fast::LOCKED;
+use crate::make::{make_int, make_tuple};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -66,7 +67,9 @@ impl<'py> Postponed<'py> {
     fn new(py: Python<'py>) -> PyResult<Self> {
         let collector = py.import(intern!(py, "gc"))?;
         let before = Self::thresholds(&collector)?;
-        collector.call_method1(intern!(py, "set_threshold"), (Self::THRESHOLD,))?;
+        // PyO3's own conversion to arguments panics if there is not enough memory.
+        let most = make_tuple(py, [make_int(py, i64::from(Self::THRESHOLD))].into_iter())?;
+        collector.call_method1(intern!(py, "set_threshold"), most)?;
         Ok(Self { collector, before })
     }
 
@@ -75,9 +78,11 @@ impl<'py> Postponed<'py> {
         Ok(collector.call_method0(name)?.cast_into()?)
     }
 
-    /// Restores the threshold, unless other code has set one since.
+    /// Restores the threshold, unless other code is known to have set one since: to ask for it takes memory, of
+    /// which there may be none.
     fn restore(&self) -> PyResult<()> {
-        if Self::thresholds(&self.collector)?.get_item(0)?.extract::<i32>()? == Self::THRESHOLD {
+        let current = Self::thresholds(&self.collector).and_then(|all| all.get_item(0)?.extract());
+        if current.map_or(true, |first: i32| first == Self::THRESHOLD) {
             let name = intern!(self.collector.py(), "set_threshold");
             self.collector.call_method1(name, self.before.clone())?;
         }
