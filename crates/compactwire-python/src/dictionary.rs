@@ -6,10 +6,9 @@ use super::record::{Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
 use crate::files::write_file;
 use crate::interrupt::{attached, to_end};
-use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, push};
+use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, name, push};
 use compactwire::compact::{self, DEFAULT_SIZE, DecodeError, Description, NamedDictionary};
 use pyo3::IntoPyObjectExt;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
 use std::path::PathBuf;
@@ -218,10 +217,10 @@ impl Dictionary {
         let this = slf.get();
         let name = make_str(py, &this.name)?.into_any();
         if Arc::ptr_eq(&this.core, built_in()?) {
-            let restore = py.get_type::<Self>().getattr(intern!(py, "_restore_built_in"))?;
+            let restore = py.get_type::<Self>().getattr(name!(py, "_restore_built_in")?)?;
             return reduced(restore, [this.id().into_bound_py_any(py)?, name]);
         }
-        let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
+        let restore = py.get_type::<Self>().getattr(name!(py, "_restore")?)?;
         reduced(restore, [this.to_bytes(py)?.into_any(), name])
     }
 

@@ -5,7 +5,8 @@
 //! core's message, and the core's fields as attributes.
 
 use crate::make::{
-    Number, PathString, Str, ensure_memory, make_dict, make_str, make_tuple, memory_error,
+    Number, PathString, Str, args, ensure_memory, make_dict, make_str, make_tuple, memory_error,
+    name, py_error, py_error_of,
 };
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
@@ -14,7 +15,6 @@ use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
 use compactwire::{arrow, base85, cad, session, wire};
 use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError, PyTypeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
@@ -114,7 +114,8 @@ pub(super) mod classes {
 
 /// An exception of class `class` with a message, and with `facts` as attributes.
 fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>) -> PyErr {
-    match class.call((message,), Some(facts)) {
+    let exception = args!(class.py(), Str(message)).and_then(|all| class.call(all, Some(facts)));
+    match exception {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
@@ -205,7 +206,7 @@ fn encode_error(py: Python<'_>, error: &EncodeError) -> PyErr {
 #[cold]
 fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
     match error {
-        arrow::Error::Type(message) => PyTypeError::new_err(message.clone()),
+        arrow::Error::Type(message) => py_error::<PyTypeError>(message.clone()),
         arrow::Error::Producer(message) => exception!(py, CompactWireError, message),
         arrow::Error::ProducerFailed { code, reason } => {
             producer_error(py, *code, reason, &error.to_string())
@@ -216,7 +217,7 @@ fn arrow_error(py: Python<'_>, error: &arrow::Error) -> PyErr {
         }
         arrow::Error::Expansion { row, limit } => {
             let error = exception!(py, OutputTooLarge, error.to_string(), limit = *limit);
-            let set = error.value(py).setattr(intern!(py, "row"), Number(*row));
+            let set = name!(py, "row").and_then(|name| error.value(py).setattr(name, Number(*row)));
             set.err().unwrap_or(error)
         }
         arrow::Error::Row { row, failure } => row_error(py, *row, failure).into(),
@@ -236,7 +237,7 @@ fn producer_error(py: Python<'_>, code: i32, reason: &str, message: &str) -> PyE
     let last = reason.contains("Python exception: ").then(|| reason.trim_end().lines().next_back());
     let class = last.flatten().and_then(|line| line.split(':').next());
     match class {
-        Some("KeyboardInterrupt") => PyKeyboardInterrupt::new_err(message.to_owned()),
+        Some("KeyboardInterrupt") => py_error::<PyKeyboardInterrupt>(message),
         Some("MemoryError") => memory_error(message),
         _ if code == ENOMEM => memory_error(message),
         _ => exception!(py, CompactWireError, message),
@@ -253,10 +254,11 @@ fn row_error(py: Python<'_>, row: usize, failure: &arrow::Failure) -> Error {
         arrow::Failure::Cad(error) => cad_error(py, error),
     };
     let value = error.value(py);
-    let noted = value.setattr(intern!(py, "row"), Number(row)).and_then(|()| {
-        value.call_method1(intern!(py, "add_note"), (Str(format!("in row {row}")),))
-    });
-    noted.err().unwrap_or(error).into()
+    let noted = || {
+        value.setattr(name!(py, "row")?, Number(row))?;
+        value.call_method1(name!(py, "add_note")?, args!(py, Str(format!("in row {row}")))?)
+    };
+    noted().err().unwrap_or(error).into()
 }
 
 /// A session's [`session::DecodeError`] as its exception.
@@ -310,9 +312,9 @@ pub(super) fn advised(py: Python<'_>, error: PyErr, advice: &str) -> PyErr {
     let class = error.get_type(py);
     let text = format!("{}; {advice}", error.value(py));
     if class.is(py.get_type::<PyTypeError>()) {
-        PyTypeError::new_err(text)
+        py_error::<PyTypeError>(text)
     } else if class.is(py.get_type::<classes::EncodeError>())
-        && let Ok(field) = error.value(py).getattr(intern!(py, "field"))
+        && let Ok(field) = name!(py, "field").and_then(|field| error.value(py).getattr(field))
     {
         exception!(py, EncodeError, text, field = field)
     } else {
@@ -445,7 +447,7 @@ pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&s
 }
 
 /// The `errno` of `FileExistsError`, on all systems that Python runs on.
-const EEXIST: i32 = 17;
+const EEXIST: i64 = 17;
 
 /// A [`ProduceError`] as its exception.
 #[cold]
@@ -455,10 +457,13 @@ fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
             exception!(py, EncodeError, error.to_string(), field = field)
         }
         ProduceError::Refused(failure) => claim_rejected(py, &failure, None),
-        ProduceError::Randomness => PyOSError::new_err(error.to_string()),
-        ProduceError::Occupied { path, message } => {
-            PyFileExistsError::new_err((EEXIST, message, PathString(path)))
-        }
+        ProduceError::Randomness => py_error::<PyOSError>(error.to_string()),
+        ProduceError::Occupied { path, message } => py_error_of::<PyFileExistsError>(args!(
+            py,
+            Number(EEXIST),
+            Str(message),
+            PathString(path)
+        )),
         ProduceError::Io { path, error } => os_error(&error, path),
     }
 }
@@ -466,12 +471,15 @@ fn produce_error(py: Python<'_>, error: ProduceError) -> PyErr {
 /// The `OSError` that Python's own functions raise: with the file's name.
 pub(super) fn os_error(error: &std::io::Error, path: PathBuf) -> PyErr {
     match error.raw_os_error() {
-        None => PyOSError::new_err(error.to_string()),
+        None => py_error::<PyOSError>(error.to_string()),
         Some(code) => {
             let message = error.to_string();
             // Rust adds the number to the text, Python puts it first.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((code, message, PathString(path)))
+            Python::attach(|py| {
+                let path = PathString(path);
+                py_error_of::<PyOSError>(args!(py, Number(i64::from(code)), Str(message), path))
+            })
         }
     }
 }

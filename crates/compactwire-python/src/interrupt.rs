@@ -11,12 +11,11 @@
 //!
 //! Too little memory ends each of them with a `MemoryError`, and too many open files with an `OSError`.
 
-use crate::make::memory_error;
+use crate::make::{Number, Str, args, memory_error, name, py_error, py_error_of};
 use crate::value::collector::with_collector;
 use compactwire::interrupt::{Stopped, poll, run};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -113,10 +112,13 @@ pub(crate) fn raised(stopped: Stopped) -> PyErr {
     match stopped {
         Stopped::NoMemory => memory_error("not enough memory to continue the call"),
         Stopped::NoFiles(code) => {
-            PyOSError::new_err((code, "too many open files; close some, or raise the limit"))
+            let message = "too many open files; close some, or raise the limit";
+            Python::attach(|py| {
+                py_error_of::<PyOSError>(args!(py, Number(i64::from(code)), Str(message)))
+            })
         }
         Stopped::Asked => {
-            RAISED.take().unwrap_or_else(|| PyRuntimeError::new_err("the call was stopped"))
+            RAISED.take().unwrap_or_else(|| py_error::<PyRuntimeError>("the call was stopped"))
         }
     }
 }
@@ -124,12 +126,12 @@ pub(crate) fn raised(stopped: Stopped) -> PyErr {
 /// Calls the handler of Ctrl-C as the interpreter would.
 #[cold]
 fn handle_ctrl_c(py: Python<'_>) -> PyResult<()> {
-    let signal = py.import(intern!(py, "signal"))?;
-    let number = signal.getattr(intern!(py, "SIGINT"))?;
-    let handler = signal.call_method1(intern!(py, "getsignal"), (&number,))?;
+    let signal = py.import(name!(py, "signal")?)?;
+    let number = signal.getattr(name!(py, "SIGINT")?)?;
+    let handler = signal.call_method1(name!(py, "getsignal")?, args!(py, &number)?)?;
     if handler.is_callable() {
-        let frame = py.import(intern!(py, "sys"))?.call_method0(intern!(py, "_getframe")).ok();
-        handler.call1((number, frame))?;
+        let frame = py.import(name!(py, "sys")?)?.call_method0(name!(py, "_getframe")?).ok();
+        handler.call1(args!(py, number, frame)?)?;
     }
     Ok(())
 }

@@ -42,11 +42,11 @@ mod tool_call;
 mod value;
 mod wire;
 
+use crate::make::name;
 use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
 use interrupt::{DETACH_FROM, detached, poll_now, to_end, undone};
 use lock::Lock;
-use pyo3::intern;
 use pyo3::prelude::*;
 use value::collector::CollectorPause;
 
@@ -126,8 +126,8 @@ mod _core {
 fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let name = format!("compactwire._core.{}", module.name()?);
-    module.setattr(intern!(py, "__name__"), &name)?;
-    py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?.set_item(name, module)
+    module.setattr(name!(py, "__name__")?, &name)?;
+    py.import(name!(py, "sys")?)?.getattr(name!(py, "modules")?)?.set_item(name, module)
 }
 
 /// Runs `work` under a lock for a short time. `work` must not run Python code, and must leave the content

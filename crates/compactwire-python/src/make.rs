@@ -6,12 +6,12 @@
 use crate::abi;
 use compactwire::memory::{self, NO_MEMORY};
 use compactwire::walk::Text;
-use pyo3::PyErrArguments;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::{PyErrArguments, PyTypeInfo};
 use std::path::PathBuf;
 
 /// A `MemoryError`; without its message if there is no memory for one.
@@ -23,6 +23,20 @@ pub(crate) fn memory_error(message: impl Into<String>) -> PyErr {
         }
     }
     PyMemoryError::new_err(Message(message.into()))
+}
+
+/// An exception with a message; a `MemoryError` if there is no memory for the message. `new_err` of PyO3 panics
+/// then.
+pub(crate) fn py_error<E: PyTypeInfo>(message: impl AsRef<str>) -> PyErr {
+    Python::attach(|py| match make_str(py, message.as_ref()) {
+        Ok(text) => PyErr::new::<E, _>(text.unbind()),
+        Err(error) => error,
+    })
+}
+
+/// An exception with several arguments, as [`py_error`].
+pub(crate) fn py_error_of<E: PyTypeInfo>(arguments: PyResult<Bound<'_, PyTuple>>) -> PyErr {
+    arguments.map_or_else(|error| error, |all| PyErr::new::<E, _>(all.unbind()))
 }
 
 /// Raises `MemoryError` unless there is memory for a call that takes about `bytes`. Most allocations of
@@ -58,6 +72,65 @@ pub(crate) fn make_str<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, 
         Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
     }
 }
+
+/// An interned str; `PyString::intern` panics if there is not enough memory.
+pub(crate) fn intern<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    let mut object = make_str(py, text)?.into_ptr();
+    // SAFETY: the thread is attached to the interpreter. The function takes the reference to a str, and puts
+    // one to an equal str in its place.
+    unsafe {
+        ffi::PyUnicode_InternInPlace(&raw mut object);
+        Ok(Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked())
+    }
+}
+
+/// An interned str that is made when it is first needed.
+pub(crate) struct Name(PyOnceLock<Py<PyString>>, &'static str);
+
+impl Name {
+    pub(crate) const fn new(text: &'static str) -> Self {
+        Self(PyOnceLock::new(), text)
+    }
+
+    #[inline]
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyString>> {
+        let name = self.0.get_or_try_init(py, || intern(py, self.1).map(Bound::unbind));
+        name.map(|name| name.bind(py))
+    }
+}
+
+/// The name of an attribute, a module or a key, as [`intern`] makes it.
+macro_rules! name {
+    ($py:expr, $text:literal) => {{
+        static NAME: $crate::make::Name = $crate::make::Name::new($text);
+        NAME.get($py)
+    }};
+}
+pub(crate) use name;
+
+/// The class `name` of a module, which is imported when the class is first needed; `import` of PyO3 panics if
+/// there is no memory for the names then.
+pub(crate) fn import_class<'py>(
+    py: Python<'py>,
+    class: &'py PyOnceLock<Py<PyType>>,
+    module: &Bound<'py, PyString>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<&'py Bound<'py, PyType>> {
+    let found = class.get_or_try_init(py, || {
+        Ok::<_, PyErr>(py.import(module)?.getattr(name)?.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(found.bind(py))
+}
+
+/// The arguments of a call; PyO3 panics if there is not enough memory for a tuple that it makes itself.
+macro_rules! args {
+    ($py:expr, $($argument:expr),+) => {{
+        use pyo3::IntoPyObjectExt as _;
+        let py = $py;
+        $crate::make::tuple_from(py, [$($argument.into_bound_py_any(py)),+])
+    }};
+}
+pub(crate) use args;
 
 /// A path that becomes the str of the file, as `os.fsdecode` has it. PyO3 decodes UTF-8 where it can: if the
 /// names of the file system have another encoding, that is the str of another file.
@@ -110,7 +183,7 @@ pub(crate) fn join<'py>(
     texts: Vec<Bound<'py, PyString>>,
 ) -> PyResult<Bound<'py, PyString>> {
     let texts = make_list(py, texts.into_iter().map(|text| Ok(text.into_any())))?;
-    let joined = make_str(py, separator)?.call_method1(intern!(py, "join"), (texts,))?;
+    let joined = make_str(py, separator)?.call_method1(name!(py, "join")?, args!(py, texts)?)?;
     Ok(joined.cast_into()?)
 }
 
@@ -182,7 +255,7 @@ pub(crate) fn make_list<'py, T>(
             filled += 1;
         }
         if filled != size {
-            return Err(PyRuntimeError::new_err("an iterator ended before its size"));
+            return Err(py_error::<PyRuntimeError>("an iterator ended before its size"));
         }
         Ok(list.cast_into_unchecked())
     }
@@ -194,6 +267,22 @@ pub(crate) fn make_tuple<'py, T>(
     objects: impl ExactSizeIterator<Item = PyResult<Bound<'py, T>>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     tuple_of(&make_list(py, objects)?)
+}
+
+/// A tuple of these objects.
+pub(crate) fn tuple_from<'py, const N: usize>(
+    py: Python<'py>,
+    objects: [PyResult<Bound<'py, PyAny>>; N],
+) -> PyResult<Bound<'py, PyTuple>> {
+    // SAFETY: PyTuple_New returns a new tuple of as many empty places, or an error. Each place is filled once;
+    // the tuple owns the object. A tuple that is not full is dropped here, which empty places allow.
+    unsafe {
+        let tuple = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(N.cast_signed()))?;
+        for (at, object) in (0..).zip(objects) {
+            ffi::PyTuple_SetItem(tuple.as_ptr(), at, object?.into_ptr());
+        }
+        Ok(tuple.cast_into_unchecked())
+    }
 }
 
 /// The objects of a list, as they are now.
@@ -314,7 +403,7 @@ const DIGITS: usize = 640;
 /// but it is for `int` of a text: a document must not be valid in one process and raise in another.
 pub(crate) fn make_big_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     let class = py.get_type::<PyInt>();
-    match class.call1((digits,)) {
+    match class.call1(args!(py, Str(digits))?) {
         Err(error) if error.is_instance_of::<PyValueError>(py) => {}
         made => return made,
     }
@@ -324,7 +413,7 @@ pub(crate) fn make_big_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound
     let mut value = make_int(py, 0)?;
     loop {
         if !part.is_empty() {
-            value = value.mul(&base)?.add(class.call1((part,))?)?;
+            value = value.mul(&base)?.add(class.call1(args!(py, Str(part))?)?)?;
         }
         if rest.is_empty() {
             break;
@@ -340,17 +429,17 @@ pub(crate) fn digits_of(value: &Bound<'_, PyInt>, most: usize) -> PyResult<Optio
     let py = value.py();
     // Calls the methods of `int` itself, because a subclass may override them.
     let class = py.get_type::<PyInt>();
-    match class.call_method1(intern!(py, "__repr__"), (value,)) {
+    match class.call_method1(name!(py, "__repr__")?, args!(py, value)?) {
         Ok(digits) => return digits.extract().map(Some),
         Err(error) if error.is_instance_of::<PyValueError>(py) => {}
         Err(error) => return Err(error),
     }
-    let bits: usize = class.call_method1(intern!(py, "bit_length"), (value,))?.extract()?;
+    let bits: usize = class.call_method1(name!(py, "bit_length")?, args!(py, value)?)?.extract()?;
     // A digit has more than three bits.
     if bits > 4 * most {
         return Ok(None);
     }
-    let value = class.call_method1(intern!(py, "__pos__"), (value,))?;
+    let value = class.call_method1(name!(py, "__pos__")?, args!(py, value)?)?;
     let base = make_int(py, 10)?.pow(make_size(py, DIGITS)?, py.None())?;
     let mut rest = value.abs()?;
     let mut parts = Vec::new();

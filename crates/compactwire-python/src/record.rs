@@ -5,8 +5,7 @@
 //! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
 use crate::args::{Unused, utf8};
-use crate::make::{join, make_dict, make_str, make_tuple};
-use pyo3::intern;
+use crate::make::{join, make_dict, make_str, make_tuple, name};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -40,7 +39,7 @@ pub(crate) struct Record;
 impl Record {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let new = py.import(intern!(py, "copyreg"))?.getattr(intern!(py, "__newobj_ex__"))?;
+        let new = py.import(name!(py, "copyreg")?)?.getattr(name!(py, "__newobj_ex__")?)?;
         let class = slf.get_type().into_any();
         // The class and the arguments of its `__new__`.
         let arguments = [class, PyTuple::empty(py).into_any(), fields(slf)?.into_any()];
@@ -57,8 +56,8 @@ impl Record {
     /// Adds the methods that are written in Python.
     pub(crate) fn complete(py: Python<'_>) -> PyResult<()> {
         let replace =
-            py.import(intern!(py, "compactwire._record"))?.getattr(intern!(py, "replace"))?;
-        py.get_type::<Self>().setattr(intern!(py, "__replace__"), replace)
+            py.import(name!(py, "compactwire._record")?)?.getattr(name!(py, "replace")?)?;
+        py.get_type::<Self>().setattr(name!(py, "__replace__")?, replace)
     }
 
     pub(crate) fn init() -> PyClassInitializer<Self> {
@@ -89,7 +88,7 @@ fn fields<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
 }
 
 fn names<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-    Ok(object.get_type().getattr(intern!(object.py(), "_fields"))?.cast_into()?)
+    Ok(object.get_type().getattr(name!(object.py(), "_fields")?)?.cast_into()?)
 }
 
 /// `Class(field=value, …)` with the fields that `is_shown` chooses by name and value.

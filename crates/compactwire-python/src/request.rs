@@ -5,7 +5,7 @@ use super::errors::Result;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::built;
 use crate::interrupt::attached;
-use crate::make::{ensure_memory, make_list, make_str, make_tuple, tuple_of};
+use crate::make::{ensure_memory, make_list, make_str, make_tuple, name, py_error, tuple_of};
 use crate::value;
 use crate::value::read;
 use compactwire::json::{self, Escape};
@@ -13,7 +13,6 @@ use compactwire::memory::Meter;
 use compactwire::session;
 use compactwire::value::Value;
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::sync::Arc;
@@ -220,7 +219,7 @@ pub(super) fn chat<'py>(
         if !matches!(value, Value::Object(_)) {
             let found = class_name(&message.get_type());
             let message = format!("{field} must be a dict, a chat message, not {found}");
-            return Err(PyTypeError::new_err(message).into());
+            return Err(py_error::<PyTypeError>(message).into());
         }
         let line = value.text_size().saturating_mul(CHAT_FACTOR);
         ensure_memory(line)?;
@@ -235,10 +234,10 @@ fn check_messages(messages: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_one = messages.is_instance_of::<PyDict>()
         || messages.is_instance_of::<PyString>()
         || messages.is_instance_of::<PyBytes>();
-    if is_one || !messages.hasattr(intern!(messages.py(), "__iter__"))? {
+    if is_one || !messages.hasattr(name!(messages.py(), "__iter__")?)? {
         let found = class_name(&messages.get_type());
         let message = format!("messages must be a list of dicts, not {found}");
-        return Err(PyTypeError::new_err(message));
+        return Err(py_error::<PyTypeError>(message));
     }
     Ok(())
 }
@@ -258,7 +257,7 @@ pub(super) fn tools<'py>(
         }
         let found = class_name(&object.get_type());
         let message = format!("{field} must be a dict or a list of dict, not {found}");
-        Err(PyTypeError::new_err(message).into())
+        Err(py_error::<PyTypeError>(message).into())
     };
     let several = match (object.cast::<PyList>(), object.cast::<PyTuple>()) {
         (Ok(list), _) => tuple_of(list)?,

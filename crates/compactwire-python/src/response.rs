@@ -6,14 +6,14 @@ use super::args::{Passed, boolean, class_name, int64, natural, text, utf8, words
 use super::errors::{advised, invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
-use crate::make::{Number, Str, keys_of, make_dict, make_str, make_tuple};
+use crate::make::{Number, Str, args, keys_of, make_dict, make_str, make_tuple, name, py_error};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
-use pyo3::exceptions::PyValueError;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
-use pyo3::{IntoPyObjectExt, intern};
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -166,7 +166,7 @@ impl Response {
                 Err(_) => checked_text(result, "result")?,
             },
             model: optional(model.0.as_ref(), "model")?
-                .unwrap_or_else(|| intern!(py, "").clone().unbind()),
+                .map_or_else(|| name!(py, "").map(|none| none.clone().unbind()), Ok)?,
             status,
             tokens: tokens.0.map_or(Ok(0), |tokens| natural(&tokens, "tokens")).map(Number)?,
             verbose: verbose.boxed(),
@@ -177,14 +177,14 @@ impl Response {
 
     /// The status: "OK", "ERR", "PART" or "STREAM".
     #[getter]
-    fn status<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let code = match self.status {
-            Status::Ok => intern!(py, "OK"),
-            Status::Err => intern!(py, "ERR"),
-            Status::Part => intern!(py, "PART"),
-            Status::Stream => intern!(py, "STREAM"),
+            Status::Ok => name!(py, "OK"),
+            Status::Err => name!(py, "ERR"),
+            Status::Part => name!(py, "PART"),
+            Status::Stream => name!(py, "STREAM"),
         };
-        code.clone()
+        code.cloned()
     }
 
     /// The model's name in a verbose message; None if it is the code.
@@ -256,9 +256,8 @@ impl Response {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
-        let restore = py
-            .import(intern!(py, "compactwire._core"))?
-            .getattr(intern!(py, "_restore_response"))?;
+        let restore =
+            py.import(name!(py, "compactwire._core")?)?.getattr(name!(py, "_restore_response")?)?;
         let fields = FIELDS.iter().map(|name| slf.getattr(make_str(py, name)?));
         let fields = make_tuple(py, fields)?.into_any();
         let origin = this.format.map(|origin| Str(origin.name())).into_bound_py_any(py)?;
@@ -281,7 +280,7 @@ pub(super) fn restore_response(
     }
     let named = make_dict(py)?;
     for (name, value) in FIELDS.into_iter().zip(fields) {
-        named.set_item(name, value)?;
+        named.set_item(Str(name), value)?;
     }
     let response = py.get_type::<Response>().call((), Some(&named))?;
     let mut response = response.cast::<Response>()?.get().clone_ref(py);
@@ -333,13 +332,13 @@ impl Response {
         }
         let py = object.py();
         if object.is_instance_of::<PyString>() || object.is_instance_of::<Shrunk>() {
-            return Ok(py.get_type::<Self>().call1((object,))?.cast_into()?);
+            return Ok(py.get_type::<Self>().call1(args!(py, object)?)?.cast_into()?);
         }
         let Ok(mapping) = object.cast::<PyMapping>() else {
             let found = class_name(&object.get_type());
             let message =
                 format!("{name} must be a Response, str or mapping, not {found}; {FOR_VALUES}");
-            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+            return Err(py_error::<PyTypeError>(message));
         };
         let fields = make_dict(py)?;
         fields.update(mapping)?;
@@ -375,7 +374,7 @@ impl Response {
     fn from_members(members: &Bound<'_, PyDict>) -> PyResult<Self> {
         let py = members.py();
         let get = |name: &'static str| -> PyResult<_> {
-            Ok(members.get_item(name)?.filter(|value| !value.is_none()))
+            Ok(members.get_item(Str(name))?.filter(|value| !value.is_none()))
         };
         let required = |name| get(name)?.ok_or_else(|| invalid_field(py, name, MISSING));
         let owned = |value: Bound<'_, PyAny>, name| -> PyResult<Cow<'static, str>> {
@@ -464,19 +463,18 @@ impl Verbose {
 pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     static FORMAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let members = FORMAT.get_or_try_init(py, || {
-        let class =
-            py.import(intern!(py, "compactwire._format"))?.getattr(intern!(py, "Format"))?;
-        class.getattr(intern!(py, "_value2member_map_")).map(Bound::unbind)
+        let class = py.import(name!(py, "compactwire._format")?)?.getattr(name!(py, "Format")?)?;
+        class.getattr(name!(py, "_value2member_map_")?).map(Bound::unbind)
     })?;
-    Ok(members.bind(py).get_item(name)?.unbind())
+    Ok(members.bind(py).get_item(Str(name))?.unbind())
 }
 
 /// A layout in the form of `version` and `msgpack_version`.
 pub(super) fn layout_version(py: Python<'_>, layout: Layout) -> PyResult<Py<PyAny>> {
     match layout {
-        Layout::V1 => 1.into_py_any(py),
-        Layout::V2 => 2.into_py_any(py),
-        Layout::V3 => 3.into_py_any(py),
-        Layout::Map => intern!(py, "map").into_py_any(py),
+        Layout::V1 => Number(1_i64).into_py_any(py),
+        Layout::V2 => Number(2_i64).into_py_any(py),
+        Layout::V3 => Number(3_i64).into_py_any(py),
+        Layout::Map => name!(py, "map")?.into_py_any(py),
     }
 }

@@ -14,11 +14,10 @@ use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::args::named;
 use crate::lock::Lock;
-use crate::make::{Number, Str, ensure_memory, make_bytes, make_list, make_str};
+use crate::make::{Number, Str, ensure_memory, make_bytes, make_list, make_str, name, py_error};
 use compactwire::excerpt::excerpt;
 use compactwire::session::{self, DecodeOptions, Limits, Outgoing, Style, is_packed};
 use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyString, PyTuple};
 use std::sync::Arc;
@@ -135,7 +134,7 @@ impl Session {
         let args = canonical(args, "args", read)?;
         let system = system.map(|value| args::text(value, "system")).transpose()?;
         if context.is_some() && messages.is_some() {
-            return Err(PyTypeError::new_err("pass context or messages, not both").into());
+            return Err(py_error::<PyTypeError>("pass context or messages, not both").into());
         }
         let context = context.map(|value| args::text(value, "context")).transpose()?;
         let context = context.map(|text| utf8(text, "context")).transpose()?;
@@ -531,9 +530,8 @@ impl Session {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
         let state = self.to_bytes(py)?;
-        let restore = py
-            .import(intern!(py, "compactwire._core"))?
-            .getattr(intern!(py, "_restore_session"))?;
+        let restore =
+            py.import(name!(py, "compactwire._core")?)?.getattr(name!(py, "_restore_session")?)?;
         let checked = PyBool::new(py, self.checked).to_owned().into_any();
         Ok(record::reduced(restore, [state.into_any(), checked])?)
     }
@@ -665,7 +663,7 @@ fn pack(value: &Bound<'_, PyAny>) -> PyResult<Pack> {
         Ok(_) => Ok(Pack::No),
         Err(_) => {
             let found = class_name(&value.get_type());
-            Err(PyTypeError::new_err(format!("pack must be a bool or 'bytes', not {found}")))
+            Err(py_error::<PyTypeError>(format!("pack must be a bool or 'bytes', not {found}")))
         }
     }
 }

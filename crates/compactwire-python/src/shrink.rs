@@ -15,13 +15,12 @@ use super::value::read::value_with;
 use super::value::{are_common, converter};
 use crate::args::named;
 use crate::interrupt::attached;
-use crate::make::{Number, Str, make_str};
+use crate::make::{Number, Str, args, make_str, name};
 use compactwire::gcf::Limits;
 use compactwire::shrink::{
     self, ExpandError, Format, Options, Reason, estimate_tokens, shrink, shrink_with,
 };
 use compactwire::value::drop_iteratively;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -291,7 +290,7 @@ fn exact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         return Ok(text.clone());
     }
     let class = text.py().get_type::<PyString>();
-    Ok(class.call_method1(intern!(text.py(), "__str__"), (text,))?.cast_into()?)
+    Ok(class.call_method1(name!(text.py(), "__str__")?, args!(text.py(), text)?)?.cast_into()?)
 }
 
 /// Whether `formats` contains JSON, and whether it contains GCF.
@@ -325,15 +324,14 @@ impl<'py> Counter<'py> {
         let name = tokenizer.cast::<PyString>().map_err(|_| {
             wrong_type(&tokenizer, "tokenizer", "a str or a function from str to int")
         })?;
-        let counter = py
-            .import(intern!(py, "compactwire.analysis.tokens"))?
-            .getattr(intern!(py, "counter"))?;
-        Ok(Self::Callable(counter.call1((name,))?))
+        let counter =
+            py.import(name!(py, "compactwire.analysis.tokens")?)?.getattr(name!(py, "counter")?)?;
+        Ok(Self::Callable(counter.call1(args!(py, name)?)?))
     }
 }
 
 fn count(call: &Bound<'_, PyAny>, text: &str) -> Result<u64> {
-    let tokens = call.call1((make_str(call.py(), text)?,))?;
+    let tokens = call.call1(args!(call.py(), Str(text))?)?;
     Ok(token_count(&tokens, "tokenizer")?)
 }
 

@@ -10,13 +10,12 @@ use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::request::canonical;
 use super::response::{format_member, restored_format};
 use crate::args::named;
-use crate::make::{Str, make_bytes, make_str, make_tuple};
+use crate::make::{Str, args, make_bytes, make_str, make_tuple, name};
 use crate::value;
 use crate::value::read;
 use compactwire::compact::{self, EncodeOptions, Format};
 use pyo3::IntoPyObjectExt;
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyTuple};
 use std::borrow::Cow;
@@ -104,9 +103,9 @@ impl ToolCall {
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         let (py, this) = (slf.py(), slf.get());
         let mut parts =
-            vec![this.name.bind(py).repr()?, slf.getattr(intern!(py, "arguments"))?.repr()?];
+            vec![this.name.bind(py).repr()?, slf.getattr(name!(py, "arguments")?)?.repr()?];
         if let Some(text) = &this.context {
-            parts.push(record::named(intern!(py, "context"), text.bind(py))?);
+            parts.push(record::named(name!(py, "context")?, text.bind(py))?);
         }
         record::called(slf, parts)
     }
@@ -129,8 +128,8 @@ impl ToolCall {
     fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = memo.py();
         let arguments = py
-            .import(intern!(py, "copy"))?
-            .call_method1(intern!(py, "deepcopy"), (&self.arguments, memo))?;
+            .import(name!(py, "copy")?)?
+            .call_method1(name!(py, "deepcopy")?, args!(py, &self.arguments, memo)?)?;
         Ok(Self {
             name: self.name.clone_ref(py),
             arguments: arguments.unbind(),
@@ -142,8 +141,8 @@ impl ToolCall {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let restore = py
-            .import(intern!(py, "compactwire._core"))?
-            .getattr(intern!(py, "_restore_tool_call"))?;
+            .import(name!(py, "compactwire._core")?)?
+            .getattr(name!(py, "_restore_tool_call")?)?;
         let format = slf.get().format.map(|format| Str(format.name())).into_bound_py_any(py)?;
         reduced(restore, [Self::fields(slf)?.into_any(), format])
     }

@@ -4,10 +4,9 @@ use super::input::Input;
 use super::object::{lacks_method, wrong_type};
 use super::text::{surrogate_at, utf8_if_whole};
 use crate::errors::{invalid_option, os_error};
-use crate::make::{PathString, make_bytes, make_list, make_size, push};
+use crate::make::{PathString, args, make_bytes, make_list, make_size, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyUnicodeEncodeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::io;
@@ -20,11 +19,11 @@ pub(crate) struct PathFile(Py<PyAny>);
 impl PathFile {
     pub(crate) fn open(py: Python<'_>, path: &Path) -> PyResult<Self> {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
-            return Err(PyOSError::new_err("file name contained an unexpected NUL byte"));
+            return Err(py_error::<PyOSError>("file name contained an unexpected NUL byte"));
         }
         Ok(Self(
-            py.import(intern!(py, "io"))?
-                .call_method1(intern!(py, "FileIO"), (PathString(path.to_owned()),))?
+            py.import(name!(py, "io")?)?
+                .call_method1(name!(py, "FileIO")?, args!(py, PathString(path.to_owned()))?)?
                 .unbind(),
         ))
     }
@@ -34,7 +33,7 @@ impl PathFile {
         Ok(self
             .0
             .bind(py)
-            .call_method1(intern!(py, "read"), (make_size(py, size)?,))?
+            .call_method1(name!(py, "read")?, args!(py, make_size(py, size)?)?)?
             .cast_into()?)
     }
 
@@ -60,7 +59,7 @@ const PIECE: usize = 8 << 20;
 /// Names the file in the error of a read, which does not. It occurs for some files of `/proc`, and for a folder
 /// on Windows.
 fn named_error(py: Python<'_>, error: PyErr, path: &Path) -> PyErr {
-    match error.value(py).getattr(intern!(py, "errno")).and_then(|code| code.extract()) {
+    match name!(py, "errno").and_then(|errno| error.value(py).getattr(errno)?.extract()) {
         Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
         Err(_) => error,
     }
@@ -76,7 +75,7 @@ fn joined<'py>(
         return Ok(whole);
     }
     let pieces = make_list(py, pieces.into_iter().map(Ok))?;
-    Ok(make_bytes(py, b"")?.call_method1(intern!(py, "join"), (pieces,))?.cast_into()?)
+    Ok(make_bytes(py, b"")?.call_method1(name!(py, "join")?, args!(py, pieces)?)?.cast_into()?)
 }
 
 impl Drop for PathFile {
@@ -86,7 +85,7 @@ impl Drop for PathFile {
         Python::attach(|py| {
             // `close` must not run with an exception set, and must not replace it.
             let raised = PyErr::take(py);
-            let _closed = self.0.bind(py).call_method0(intern!(py, "close"));
+            let _closed = name!(py, "close").and_then(|close| self.0.bind(py).call_method0(close));
             if let Some(raised) = raised {
                 raised.restore(py);
             }
@@ -103,13 +102,13 @@ pub(crate) fn read_file<'py>(
     reader: &str,
     parses: impl FnOnce(&[u8]) -> bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if file.hasattr(intern!(file.py(), "read"))? {
-        return file.call_method0(intern!(file.py(), "read"));
+    if file.hasattr(name!(file.py(), "read")?)? {
+        return file.call_method0(name!(file.py(), "read")?);
     }
     if Input::is_bytes(file) {
         let message =
             format!("file must be a path or an open file, not bytes; use `{reader}` for content");
-        return Err(PyTypeError::new_err(message));
+        return Err(py_error::<PyTypeError>(message));
     }
     let advice = format!("use `{reader}` for content");
     let content = PathFile::read_all(file.py(), &path_of(file, "file")?)

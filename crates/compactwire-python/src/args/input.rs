@@ -4,7 +4,7 @@ use super::object::wrong_type;
 use super::text::{surrogate_in_gcf, utf8_or, utf8_with_surrogates};
 use crate::abi;
 use crate::errors::{self, Error, invalid_format};
-use crate::make::ensure_memory;
+use crate::make::{ensure_memory, py_error};
 use compactwire::compact::{self, Wire};
 use compactwire::{cad, gcf, text};
 use pyo3::buffer::PyBuffer;
@@ -146,7 +146,7 @@ impl<'py> Input<'py> {
         match self {
             Self::Str(_) | Self::Text(_) => {
                 let message = format!("{name} must be bytes, not str (encode it first)");
-                Err(PyTypeError::new_err(message))
+                Err(py_error::<PyTypeError>(message))
             }
             Self::Bytes(bytes) => Ok(bytes.as_bytes()),
             Self::Copy(bytes) => Ok(bytes),
@@ -181,7 +181,7 @@ pub(crate) fn view_of_bytes(view: &Bound<'_, PyAny>, name: impl Display) -> PyRe
 fn not_of_bytes(view: &Bound<'_, PyAny>, name: impl Display, error: PyErr) -> PyErr {
     let fact = |name| view.getattr(name).and_then(|fact| fact.str());
     match (fact("format"), fact("ndim")) {
-        (Ok(format), Ok(dimensions)) => PyTypeError::new_err(format!(
+        (Ok(format), Ok(dimensions)) => py_error::<PyTypeError>(format!(
             "{name} must be a memoryview of bytes, not of items of format {format} in {dimensions} \
              dimensions; pass bytes(view)"
         )),

@@ -3,12 +3,12 @@
 use super::object::{lacks_method, wrong_type};
 use super::text::class_name;
 use crate::errors::{invalid_field, invalid_option, unsupported};
+use crate::make::{import_class, name, py_error};
 use crate::value::kind::digits;
 use compactwire::excerpt::EXCERPT_CHARS;
 use compactwire::gcf::{self, Limits};
 use compactwire::limits::MAX_TOKENS;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyType};
@@ -44,9 +44,9 @@ pub(crate) fn double(value: &Bound<'_, PyAny>, field: &str) -> PyResult<Option<f
 
 fn is_signaling_nan(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let decimal = CLASS.import(value.py(), "decimal", "Decimal")?;
-    Ok(value.is_instance(decimal)?
-        && value.call_method0(intern!(value.py(), "is_snan"))?.is_truthy()?)
+    let py = value.py();
+    let decimal = import_class(py, &CLASS, name!(py, "decimal")?, name!(py, "Decimal")?)?;
+    Ok(value.is_instance(decimal)? && value.call_method0(name!(py, "is_snan")?)?.is_truthy()?)
 }
 
 /// A 64-bit integer but not a `bool`; `UnsupportedValue` on `field` if it is out of range.
@@ -81,7 +81,7 @@ pub(crate) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u6
     if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
         let found = class_name(&value.get_type());
         let message = format!("{option} must return an int, not {found}");
-        return Err(PyTypeError::new_err(message));
+        return Err(py_error::<PyTypeError>(message));
     }
     value.extract::<u64>().ok().filter(|count| *count <= MAX_TOKENS).ok_or_else(|| {
         let message = format!("it must return an int from 0 to 2^63 - 1, not {}", shown(value));
@@ -102,7 +102,7 @@ pub(crate) fn clamped(value: &Bound<'_, PyAny>, option: &str) -> PyResult<i64> {
 /// A 64-bit integer; True and False are a mistake where a number is wanted.
 fn integer(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     if value.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err("expected an int, not bool"));
+        return Err(py_error::<PyTypeError>("expected an int, not bool"));
     }
     value.extract()
 }
@@ -121,7 +121,8 @@ pub(crate) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 #[cold]
 fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
     let is_bool = value.is_instance_of::<PyBool>();
-    if is_bool || matches!(value.hasattr(intern!(value.py(), "__index__")), Ok(false)) {
+    let has_index = name!(value.py(), "__index__").and_then(|index| value.hasattr(index));
+    if is_bool || matches!(has_index, Ok(false)) {
         return wrong_type(value, option, "an int");
     }
     error

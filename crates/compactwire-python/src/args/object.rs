@@ -1,7 +1,7 @@
 //! The type of an argument, and the items of an iterable.
 
 use super::text::{class_name, surrogate_in_gcf, utf8_if_whole, utf8_or};
-use crate::make::{ensure_memory, push};
+use crate::make::{ensure_memory, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -66,7 +66,7 @@ pub(crate) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if let Ok(name) = value.cast::<PyString>() {
         // A sequence of characters, which are not meant.
         let name = utf8_if_whole(name)?.map_or_else(|| "…".to_owned(), excerpt);
-        return Err(PyTypeError::new_err(format!(
+        return Err(py_error::<PyTypeError>(format!(
             "fields must be a list of names, not str: pass [{name}]"
         )));
     }
@@ -107,7 +107,7 @@ pub(crate) fn boolean(value: &Bound<'_, PyAny>, field: &str) -> PyResult<bool> {
 #[cold]
 pub(crate) fn wrong_type(value: &Bound<'_, PyAny>, field: impl Display, expected: &str) -> PyErr {
     let found = class_name(&value.get_type());
-    PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
+    py_error::<PyTypeError>(format!("{field} must be {expected}, not {found}"))
 }
 
 /// An argument: `Some` if it was passed, even as Python's `None`; `None` by default.

@@ -3,10 +3,9 @@
 //! Invariant: a lone surrogate is an error with its position, or is what the function says.
 
 use crate::errors::{Error, invalid_option, unsupported};
-use crate::make::ensure_memory;
+use crate::make::{args, ensure_memory, name};
 use compactwire::gcf;
 use pyo3::exceptions::PyUnicodeEncodeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyType};
 use std::borrow::Cow;
@@ -35,8 +34,8 @@ pub(crate) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     }
     ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
     let py = text.py();
-    let codec = (intern!(py, "utf-8"), intern!(py, "surrogatepass"));
-    let bytes = text.call_method1(intern!(py, "encode"), codec)?;
+    let codec = args!(py, name!(py, "utf-8")?, name!(py, "surrogatepass")?)?;
+    let bytes = text.call_method1(name!(py, "encode")?, codec)?;
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 
@@ -89,7 +88,7 @@ pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
 /// A description of the lone surrogate with its position, from Python's `UnicodeEncodeError`.
 pub(crate) fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
     let start =
-        error.value(py).getattr(intern!(py, "start")).and_then(|start| start.extract::<usize>());
+        name!(py, "start").and_then(|start| error.value(py).getattr(start)?.extract::<usize>());
     start.map_or_else(
         |_| NOT_UTF8.into(),
         |start| format!("lone surrogate at position {start} cannot be encoded as UTF-8"),

@@ -11,6 +11,7 @@ use crate::args::{class_name, one_of, shown};
 use crate::column::{Column, column};
 use crate::errors::{Result, invalid_option};
 use crate::interrupt::attached;
+use crate::make::py_error;
 use compactwire::arrow::{self as core, OnError, RowOptions};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -47,7 +48,9 @@ fn row_options(errors: &str, threads: Option<&Bound<'_, PyAny>>) -> PyResult<Row
 fn count(threads: &Bound<'_, PyAny>) -> PyResult<usize> {
     if !threads.is_instance_of::<PyInt>() || threads.is_instance_of::<PyBool>() {
         let found = class_name(&threads.get_type());
-        return Err(PyTypeError::new_err(format!("threads must be an int or None, not {found}")));
+        return Err(py_error::<PyTypeError>(format!(
+            "threads must be an int or None, not {found}"
+        )));
     }
     match threads.extract::<usize>() {
         Ok(threads) if threads > 0 => Ok(threads),

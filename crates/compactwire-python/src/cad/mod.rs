@@ -12,7 +12,7 @@ use super::errors::classes::CompactParseError;
 use super::errors::{Error, Result, invalid_option};
 use crate::args::named;
 use crate::interrupt::attached;
-use crate::make::{ensure_memory, make_bytes, make_list, make_str};
+use crate::make::{ensure_memory, make_bytes, make_list, make_str, py_error};
 use crate::value::collector::CollectorPause;
 use crate::value::document::DocumentReading;
 use crate::value::objects::Objects;
@@ -76,7 +76,7 @@ fn read_document(doc: &Bound<'_, PyAny>, lossy: bool) -> Result<(Document<'stati
         ensure_memory(json::memory_of(text.as_bytes()))?;
         detached(py, text.len(), || core::read_json_lossy(text, lossy))?
     } else {
-        let reading = DocumentReading::new(vocabulary(py));
+        let reading = DocumentReading::new(vocabulary(py)?);
         let read = attached(|| core::read_json(reading.source(doc.clone()), lossy))?;
         reading.budget.check()?;
         read
@@ -102,9 +102,9 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
 
 /// The names of the format as `str` objects, which are kept for the life of the process: neither a
 /// lookup in a dict nor a new key needs a new string.
-fn vocabulary(py: Python<'_>) -> &'static Vocabulary {
+fn vocabulary(py: Python<'_>) -> PyResult<&'static Vocabulary> {
     static NAMES: PyOnceLock<Vocabulary> = PyOnceLock::new();
-    NAMES.get_or_init(py, || Vocabulary::new(py, core::names()))
+    NAMES.get_or_try_init(py, || Vocabulary::new(py, core::names()))
 }
 
 /// The bytes of memory that a document and its output take at most, estimated from the lines and words of
@@ -136,7 +136,7 @@ const REST_SIZE: usize = 256;
 fn dict<'py>(py: Python<'py>, document: &Document<'_>) -> Result<Bound<'py, PyAny>> {
     let count = document.nodes.len();
     let size = REST_SIZE + count.saturating_mul(NODE_SIZE);
-    let mut builder = Objects::with_names(py, size, vocabulary(py));
+    let mut builder = Objects::with_names(py, size, vocabulary(py)?);
     // A node is two or three dicts. No Python code runs while they are built.
     let pause = CollectorPause::new(py, count.saturating_mul(2));
     let built = attached(|| core::emit_document(document, &mut builder));
@@ -152,7 +152,7 @@ fn dict_in_order<'py>(
     dialect: Dialect,
 ) -> Result<Option<Bound<'py, PyAny>>> {
     let lines = scan::count(text, |byte| byte == b'\n') + 1;
-    let mut builder = Objects::with_names(py, text.len().saturating_mul(4), vocabulary(py));
+    let mut builder = Objects::with_names(py, text.len().saturating_mul(4), vocabulary(py)?);
     let pause = CollectorPause::new(py, lines.saturating_mul(2));
     let built = attached(|| core::emit_text(text, dialect, &mut builder));
     drop(pause);
@@ -238,7 +238,7 @@ impl FromPyObject<'_, '_> for Lossy {
         }
         let wrong = || {
             let message = "lossy must be a bool, or a list of loss codes such as [\"segments\"]";
-            PyTypeError::new_err(message)
+            py_error::<PyTypeError>(message)
         };
         // PyO3's conversion to `Vec` would trust the length that a sequence states, and reserve memory for it.
         if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
@@ -267,7 +267,7 @@ impl Lossy {
             Self::Codes(losses) if form == Form::Vcad => Ok(losses),
             Self::Codes(_) => {
                 let message = "lossy must be a bool, unless there is a target";
-                Err(PyTypeError::new_err(message))
+                Err(py_error::<PyTypeError>(message))
             }
         }
     }
@@ -397,7 +397,7 @@ fn compact_in_one_pass(
     if !doc.is_instance_of::<PyDict>() {
         return Ok(None);
     }
-    let reading = DocumentReading::new(vocabulary(doc.py()));
+    let reading = DocumentReading::new(vocabulary(doc.py())?);
     let source = reading.source(doc.clone());
     let lossy = allowed == Losses::ALL;
     let text = attached(|| match dialect {
@@ -571,7 +571,7 @@ fn check<'py>(
 fn to_hybrid<'py>(doc: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let py = doc.py();
     let (document, _) = read_document(doc, false)?;
-    let mut objects = Objects::with_names(py, REST_SIZE, vocabulary(py));
+    let mut objects = Objects::with_names(py, REST_SIZE, vocabulary(py)?);
     attached(|| core::emit_hybrid(&document, &mut objects))???;
     Ok(objects.finish())
 }
@@ -605,7 +605,7 @@ fn from_hybrid<'py>(obj: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
         ensure_memory(json::memory_of(text.as_bytes()) + document_memory(text.as_bytes()))?;
         detached(py, text.len(), || core::read_hybrid_text(text))?
     } else {
-        let reading = DocumentReading::new(vocabulary(py));
+        let reading = DocumentReading::new(vocabulary(py)?);
         let read = attached(|| core::read_hybrid(reading.source(obj.clone())))?;
         reading.budget.check()?;
         read
@@ -815,7 +815,7 @@ fn rest<'py>(
     sections: &core::Sections,
     id: impl Fn(usize) -> u64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut objects = Objects::with_names(py, REST_SIZE, vocabulary(py));
+    let mut objects = Objects::with_names(py, REST_SIZE, vocabulary(py)?);
     core::emit_without_nodes(sections, id, &mut objects)?;
     Ok(objects.finish().cast_into::<PyDict>()?)
 }

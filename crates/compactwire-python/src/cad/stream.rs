@@ -7,13 +7,14 @@ use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
 use crate::errors::Result;
 use crate::interrupt::to_end;
-use crate::make::{ensure_memory, make_dict, make_size, make_str, make_tuple};
+use crate::make::{
+    args, ensure_memory, intern, make_dict, make_size, make_str, make_tuple, name, py_error,
+};
 use crate::value;
 use crate::value::objects::Objects;
 use compactwire::cad::{self, Dialect, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::sync::Mutex;
@@ -65,7 +66,7 @@ struct Turn<'i>(&'i AtomicBool);
 impl<'i> Turn<'i> {
     fn take(busy: &'i AtomicBool) -> PyResult<Self> {
         if busy.swap(true, Ordering::Acquire) {
-            return Err(PyValueError::new_err("CompactIterator is already executing"));
+            return Err(py_error::<PyValueError>("CompactIterator is already executing"));
         }
         Ok(Self(busy))
     }
@@ -100,14 +101,15 @@ impl Source {
             let chunks = make_tuple(py, [Ok(source.clone())].into_iter())?;
             return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
         }
-        if source.is_instance_of::<PyString>() || source.hasattr(intern!(py, "__fspath__"))? {
+        if source.is_instance_of::<PyString>() || source.hasattr(name!(py, "__fspath__")?)? {
             // The path may be bytes.
-            let path =
-                py.import(intern!(py, "os"))?.call_method1(intern!(py, "fsdecode"), (source,))?;
+            let path = py
+                .import(name!(py, "os")?)?
+                .call_method1(name!(py, "fsdecode")?, args!(py, source)?)?;
             let parses = |text: &[u8]| cad::read_bytes(text, Dialect::Auto).is_ok();
             return Ok(Self::Path(args::open_path(&path, "source", parses)?));
         }
-        if source.hasattr(intern!(py, "read"))? {
+        if source.hasattr(name!(py, "read")?)? {
             return Ok(Self::File(source.clone().unbind()));
         }
         let expected = || "a path, an open file, bytes, or an iterable of str or bytes".to_owned();
@@ -119,9 +121,10 @@ impl Source {
     fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
         let chunk = match self {
             Self::Path(file) => Some(file.read(py, CHUNK)?.into_any()),
-            Self::File(file) => {
-                Some(file.bind(py).call_method1(intern!(py, "read"), (make_size(py, CHUNK)?,))?)
-            }
+            Self::File(file) => Some(
+                file.bind(py)
+                    .call_method1(name!(py, "read")?, args!(py, make_size(py, CHUNK)?)?)?,
+            ),
             Self::Chunks(chunks) => chunks.bind(py).try_iter()?.next().transpose()?,
         };
         let Some(chunk) = chunk else { return Ok(None) };
@@ -148,7 +151,7 @@ fn chunk_bytes(chunk: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
             let found = class_name(&chunk.get_type());
             let message =
                 format!("a chunk must be bytes or str, or a buffer of bytes, not {found}");
-            Err(PyTypeError::new_err(message))
+            Err(py_error::<PyTypeError>(message))
         }
     }
 }
@@ -203,13 +206,13 @@ impl CompactIterator {
     fn lock(&self) -> PyResult<std::sync::MutexGuard<'_, Option<Stream>>> {
         self.stream
             .lock()
-            .map_err(|_| PyRuntimeError::new_err("the iterator has failed in an earlier call"))
+            .map_err(|_| py_error::<PyRuntimeError>("the iterator has failed in an earlier call"))
     }
 
     fn pending(&self) -> PyResult<std::sync::MutexGuard<'_, Pending>> {
         self.pending
             .lock()
-            .map_err(|_| PyRuntimeError::new_err("the iterator has failed in an earlier call"))
+            .map_err(|_| py_error::<PyRuntimeError>("the iterator has failed in an earlier call"))
     }
 
     /// Passes the next piece of the last chunk to the stream; returns whether there was one.
@@ -241,7 +244,7 @@ impl CompactIterator {
 fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<Next<'py>>> {
     let Some(reader) = stream else { return Ok(None) };
     if let Some(node) = reader.node()? {
-        let mut objects = Objects::with_names(py, NODE_SIZE, vocabulary(py));
+        let mut objects = Objects::with_names(py, NODE_SIZE, vocabulary(py)?);
         cad::emit_node(&node, |node| reader.id(node), &mut objects)?;
         return Ok(Some(Next::Item(pair(py, "node", objects.finish())?)));
     }
@@ -250,8 +253,8 @@ fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<N
     }
     if let Some(extra) = reader.extra()? {
         let item = make_dict(py)?;
-        item.set_item("pointer", make_str(py, &extra.pointer)?)?;
-        item.set_item("value", value::object(py, &extra.value)?)?;
+        item.set_item(name!(py, "pointer")?, make_str(py, &extra.pointer)?)?;
+        item.set_item(name!(py, "value")?, value::object(py, &extra.value)?)?;
         return Ok(Some(Next::Item(pair(py, "extra", item.into_any())?)));
     }
     let Some(finished) = stream.take().map(Stream::finish) else { return Ok(None) };
@@ -261,7 +264,7 @@ fn advance<'py>(py: Python<'py>, stream: &mut Option<Stream>) -> Result<Option<N
 }
 
 fn pair<'py>(py: Python<'py>, kind: &str, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let kind = PyString::intern(py, kind).into_any();
+    let kind = intern(py, kind)?.into_any();
     Ok(make_tuple(py, [Ok(kind), Ok(value)].into_iter())?.into_any())
 }
 

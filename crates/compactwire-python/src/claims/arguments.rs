@@ -2,10 +2,9 @@
 
 use crate::args::{class_name, enough_for, surrogate_at, utf8};
 use crate::errors::invalid_path;
-use crate::make::push;
+use crate::make::{args, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
 use std::collections::HashSet;
@@ -15,15 +14,14 @@ use std::path::PathBuf;
 pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     let py = value.py();
     let expected = "a str or path-like";
-    let given =
-        if value.is_instance_of::<PyString>() || !value.hasattr(intern!(py, "__fspath__"))? {
-            value.clone()
-        } else {
-            py.import(intern!(py, "os"))?.call_method1(intern!(py, "fspath"), (value,))?
-        };
+    let given = if value.is_instance_of::<PyString>() || !value.hasattr(name!(py, "__fspath__")?)? {
+        value.clone()
+    } else {
+        py.import(name!(py, "os")?)?.call_method1(name!(py, "fspath")?, args!(py, value)?)?
+    };
     if given.is_instance_of::<PyBytes>() {
         let message = format!("{field} must be {expected}, not bytes (os.fsdecode it first)");
-        return Err(PyTypeError::new_err(message));
+        return Err(py_error::<PyTypeError>(message));
     }
     let Ok(text) = given.cast::<PyString>() else { return Err(wrong(&given, field, expected)) };
     if text.contains("\0")? {
@@ -89,5 +87,5 @@ pub(super) fn entries<'py>(
 pub(super) fn wrong(value: &Bound<'_, PyAny>, field: &str, expected: &str) -> PyErr {
     let found = class_name(&value.get_type());
     let found = compactwire::claims::one_line(&found);
-    PyTypeError::new_err(format!("{field} must be {expected}, not {found}"))
+    py_error::<PyTypeError>(format!("{field} must be {expected}, not {found}"))
 }

@@ -4,7 +4,7 @@ use super::arguments::{path, wrong};
 use crate::args::{utf8_if_whole, view_of_bytes};
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
-use crate::make::{Str, make_bytes};
+use crate::make::{Str, make_bytes, py_error};
 use compactwire::claims;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -30,7 +30,7 @@ impl SigningKey {
     #[pyo3(signature = (*_args, **_options))]
     fn new(_args: &Bound<'_, PyAny>, _options: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let names = "generate_key(), SigningKey.load(path), from_seed(bytes) or from_hex(digits)";
-        Err(PyTypeError::new_err(format!("a signing key is made by {names}")))
+        Err(py_error::<PyTypeError>(format!("a signing key is made by {names}")))
     }
 
     /// Create the key of a secret seed.

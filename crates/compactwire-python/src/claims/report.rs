@@ -4,10 +4,9 @@
 use crate::args;
 use crate::errors::Result;
 use crate::errors::{claim_rejected, invalid_format};
-use crate::make::{Number, Str, join, make_bytes, make_list, make_str, make_tuple};
+use crate::make::{Number, Str, join, make_bytes, make_list, make_str, make_tuple, name};
 use crate::record::{Frozen, Names, Record, hash_of, reduced, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyList, PyString, PyTuple, PyType};
 use pythonize::pythonize;
@@ -190,7 +189,7 @@ impl ClaimReport {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let restore = py.get_type::<Self>().getattr(intern!(py, "_restore"))?;
+        let restore = py.get_type::<Self>().getattr(name!(py, "_restore")?)?;
         reduced(restore, [slf.get().to_json(py)?.into_any()])
     }
 

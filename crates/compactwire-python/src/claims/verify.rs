@@ -6,7 +6,7 @@ use crate::args::named;
 use crate::args::{check_callable, class_name};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
-use crate::make::{Number, Str};
+use crate::make::{Number, Str, py_error};
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -202,12 +202,12 @@ fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
     let (mut limits, mut seen) = (Limits::default(), HashSet::new());
     let given = given
         .cast::<PyMapping>()
-        .map_err(|_| PyTypeError::new_err("limits must be a mapping of names to numbers"))?;
+        .map_err(|_| py_error::<PyTypeError>("limits must be a mapping of names to numbers"))?;
     for item in given.items()?.iter() {
         let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
         let name = name
             .cast::<PyString>()
-            .map_err(|_| PyTypeError::new_err("a limit's name must be a str"))?;
+            .map_err(|_| py_error::<PyTypeError>("a limit's name must be a str"))?;
         let name = name.to_string_lossy();
         let Some(limit) = limits.by_name(&name) else {
             let names = Limits::NAMES.join(", ");
@@ -227,7 +227,7 @@ fn whole(value: &Bound<'_, PyAny>, name: &str, least: u64) -> PyResult<u64> {
     let too_small = || invalid_option(name, &format!("{name} must be {least} or more"));
     if value.is_instance_of::<PyBool>() || !value.is_instance_of::<PyInt>() {
         let found = class_name(&value.get_type());
-        return Err(PyTypeError::new_err(format!("{name} must be an int, not {found}")));
+        return Err(py_error::<PyTypeError>(format!("{name} must be an int, not {found}")));
     }
     match value.extract::<i64>() {
         Ok(number) => {

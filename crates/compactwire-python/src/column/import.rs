@@ -8,11 +8,11 @@ use super::{ARRAY, Column, SCHEMA, STREAM};
 use crate::args::{class_name, utf8_if_whole};
 use crate::errors::{Error, Result};
 use crate::interrupt::attached;
+use crate::make::{args, name, py_error};
 use compactwire::arrow::{self as core, FFI_ArrowArray, FFI_ArrowArrayStream, FFI_ArrowSchema};
 use compactwire::excerpt::{one_line, path_step};
 use compactwire::gcf;
 use pyo3::exceptions::{PyNotImplementedError, PyOverflowError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 use std::ffi::CStr;
@@ -21,7 +21,7 @@ use std::ffi::CStr;
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
     let capsule = capsule.cast::<PyCapsule>().map_err(|_| {
         let (found, name) = (class_name(&capsule.get_type()), name.to_string_lossy());
-        PyTypeError::new_err(format!("expected a capsule {name}, not {found}"))
+        py_error::<PyTypeError>(format!("expected a capsule {name}, not {found}"))
     })?;
     if !capsule.is_valid_checked(Some(name)) {
         return Err(wrong_capsule(capsule, name));
@@ -34,7 +34,7 @@ fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
 fn wrong_capsule(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> PyErr {
     let name = name.to_string_lossy();
     match capsule.repr() {
-        Ok(found) => PyTypeError::new_err(format!("expected a capsule {name}, not {found}")),
+        Ok(found) => py_error::<PyTypeError>(format!("expected a capsule {name}, not {found}")),
         Err(error) => error,
     }
 }
@@ -49,7 +49,7 @@ fn pair<'py>(capsules: &Bound<'py, PyAny>) -> Result<(Bound<'py, PyAny>, Bound<'
     let message = format!(
         "expected a tuple of two capsules, arrow_schema and arrow_array, from __arrow_c_array__, not {found}"
     );
-    Err(PyTypeError::new_err(message).into())
+    Err(py_error::<PyTypeError>(message).into())
 }
 
 /// Whether objects of this class have the method. `None` in its place says that they do not.
@@ -62,8 +62,8 @@ pub(crate) fn is_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let has = |name| has_method(object, name);
     let py = object.py();
     Ok(object.is_instance_of::<Column>()
-        || has(intern!(py, "__arrow_c_stream__"))?
-        || has(intern!(py, "__arrow_c_array__"))?)
+        || has(name!(py, "__arrow_c_stream__")?)?
+        || has(name!(py, "__arrow_c_array__")?)?)
 }
 
 /// Why an object with the methods of a column gives none.
@@ -136,7 +136,7 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     if let Ok(column) = object.cast::<Column>() {
         return Ok(Some(column.get().0.clone()));
     }
-    let method = intern!(py, "__arrow_c_stream__");
+    let method = name!(py, "__arrow_c_stream__")?;
     if has_method(object, method)? {
         let object = &readable(object)?;
         let capsule = object.call_method0(method).map_err(|error| refused(object, error))?;
@@ -145,7 +145,7 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
         return Ok(Some(py.detach(|| attached(|| core::Column::from_stream(stream)))??));
     }
-    let method = intern!(py, "__arrow_c_array__");
+    let method = name!(py, "__arrow_c_array__")?;
     if has_method(object, method)? {
         let object = &readable(object)?;
         let capsules = object.call_method0(method).map_err(|error| refused(object, error))?;
@@ -174,7 +174,7 @@ fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Whether the class of an object, or one that it is derived from, is of one of these libraries.
 fn is_of(object: &Bound<'_, PyAny>, libraries: &[&str]) -> PyResult<bool> {
     for class in object.get_type().mro() {
-        let module = class.getattr(intern!(class.py(), "__module__"))?;
+        let module = class.getattr(name!(class.py(), "__module__")?)?;
         let Ok(module) = module.cast::<PyString>() else { continue };
         let library = utf8_if_whole(module)?.and_then(|module| module.split('.').next());
         if library.is_some_and(|library| libraries.contains(&library)) {
@@ -190,8 +190,9 @@ fn readable<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Unread
         return Ok(object.clone());
     }
     let py = object.py();
-    let readable = intern!(py, "readable");
-    let found = py.import(intern!(py, "compactwire._frames"))?.call_method1(readable, (object,))?;
+    let readable = name!(py, "readable")?;
+    let found =
+        py.import(name!(py, "compactwire._frames")?)?.call_method1(readable, args!(py, object)?)?;
     let (object, problem): (_, Option<(String, Option<String>, String)>) = found.extract()?;
     let Some((code, column, message)) = problem else { return Ok(object) };
     let is_duplicate = code == gcf::Code::DuplicateKey.name();
@@ -240,8 +241,10 @@ fn refused_column(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         return Ok(None);
     }
     let py = object.py();
-    let refused = intern!(py, "refused");
-    py.import(intern!(py, "compactwire._frames"))?.call_method1(refused, (object,))?.extract()
+    let refused = name!(py, "refused")?;
+    py.import(name!(py, "compactwire._frames")?)?
+        .call_method1(refused, args!(py, object)?)?
+        .extract()
 }
 
 pub(crate) fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
@@ -254,7 +257,7 @@ pub(crate) fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
                  as a pyarrow array or a Polars series), not {found}"
             ),
         };
-        PyTypeError::new_err(message).into()
+        py_error::<PyTypeError>(message).into()
     })
 }
 
@@ -270,23 +273,23 @@ pub(crate) fn lazy(object: &Bound<'_, PyAny>) -> Option<&'static str> {
 /// functions of columns, rows have no labels.
 pub(crate) fn lost_index(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let py = object.py();
-    if !has_method(object, intern!(py, "__arrow_c_stream__"))? || !is_of_pandas(object)? {
+    if !has_method(object, name!(py, "__arrow_c_stream__")?)? || !is_of_pandas(object)? {
         return Ok(None);
     }
-    py.import(intern!(py, "compactwire._frames"))?
-        .call_method1(intern!(py, "lost_index"), (object,))?
+    py.import(name!(py, "compactwire._frames")?)?
+        .call_method1(name!(py, "lost_index")?, args!(py, object)?)?
         .extract()
 }
 
 /// The field that an object describes.
 pub(crate) fn field(schema: &Bound<'_, PyAny>) -> Result<core::ArrowField> {
-    let method = intern!(schema.py(), "__arrow_c_schema__");
+    let method = name!(schema.py(), "__arrow_c_schema__")?;
     if !has_method(schema, method)? {
         let found = class_name(&schema.get_type());
         let message = format!(
             "schema must be an object with __arrow_c_schema__, such as the schema of a table, not {found}"
         );
-        return Err(PyTypeError::new_err(message).into());
+        return Err(py_error::<PyTypeError>(message).into());
     }
     let capsule = readable(schema)?.call_method0(method)?;
     let schema = pointer::<FFI_ArrowSchema>(&capsule, SCHEMA)?;

@@ -11,7 +11,7 @@ pub(crate) use import::{
 
 use crate::errors::Result;
 use crate::interrupt::attached;
-use crate::make::{Number, Str, make_str, make_tuple};
+use crate::make::{Number, Str, make_str, make_tuple, py_error};
 use compactwire::arrow as core;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -61,7 +61,7 @@ impl Column {
         let join = || attached(|| self.0.to_array());
         let array = py.detach(join)??.ok_or_else(|| {
             let chunks = self.0.chunks().len();
-            PyValueError::new_err(format!(
+            py_error::<PyValueError>(format!(
                 "the texts of the {chunks} chunks are too large for one array: take the column by \
                  __arrow_c_stream__"
             ))
@@ -124,7 +124,7 @@ impl Column {
     /// Raise `TypeError`: engines send arrays of Arrow libraries.
     #[expect(clippy::unused_self, reason = "a method of Python")]
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(
+        Err(py_error::<PyTypeError>(
             "a Column cannot be pickled or copied; make an array of it, such as pyarrow.chunked_array(column)",
         ))
     }

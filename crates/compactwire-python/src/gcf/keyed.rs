@@ -9,7 +9,7 @@ use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::lock::Lock;
 use crate::make::{
-    Str, ensure_memory, join, keys_of, make_dict, make_float, make_int, make_list, make_str,
+    Str, args, ensure_memory, join, keys_of, make_dict, make_float, make_int, make_list, make_str,
     make_tuple, push,
 };
 use crate::record::{Names, Record, hash_of, returned_by_value};
@@ -524,7 +524,7 @@ impl KeyedSnapshots {
         };
         let size = |text: &str| match count_tokens {
             Some(count) => {
-                let count = unchecked(|| count.call1((Str(text),)))?;
+                let count = unchecked(|| count.call1(args!(py, Str(text))?))?;
                 Ok::<_, errors::Error>(args::token_count(&count, "count_tokens")?)
             }
             None => Ok(keyed::count_tokens(text)),

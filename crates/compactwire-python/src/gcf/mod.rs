@@ -17,7 +17,7 @@ use crate::column;
 use crate::errors::Result;
 use crate::files::write_file;
 use crate::interrupt::{attached, undone};
-use crate::make::{make_bytes, make_str, memory_error};
+use crate::make::{args, make_bytes, make_str, memory_error, name, py_error};
 use crate::value::collector::CollectorPause;
 use crate::value::conversions::Conversions;
 use crate::value::converter;
@@ -32,7 +32,6 @@ use compactwire::memory::NO_MEMORY;
 use compactwire::text::output::{Memory, Output};
 use compactwire::walk::Stop;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use tree::TreeTarget;
@@ -416,32 +415,33 @@ fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bo
 /// Writes text to a file that is open.
 fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
-    let io = py.import(intern!(py, "io"))?;
-    if file.is_instance(&io.getattr(intern!(py, "RawIOBase"))?)? {
+    let io = py.import(name!(py, "io")?)?;
+    if file.is_instance(&io.getattr(name!(py, "RawIOBase")?)?)? {
         // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let taken = file.call_method1(intern!(py, "write"), (make_bytes(py, rest)?,))?;
+            let taken =
+                file.call_method1(name!(py, "write")?, args!(py, make_bytes(py, rest)?)?)?;
             let taken = taken.extract::<Option<i64>>()?.unwrap_or(0);
             let taken = usize::try_from(taken).ok().filter(|taken| *taken <= rest.len());
             let taken = taken.ok_or_else(|| {
                 let message =
                     "the file says that it has written fewer bytes than none, or more than all";
-                PyOSError::new_err(message)
+                py_error::<PyOSError>(message)
             })?;
             if taken == 0 {
                 let message = format!(
                     "the file accepted only a part of the text; {} bytes are missing",
                     rest.len()
                 );
-                return Err(PyBlockingIOError::new_err(message));
+                return Err(py_error::<PyBlockingIOError>(message));
             }
             rest = rest.get(taken..).unwrap_or_default();
         }
-    } else if file.is_instance(&io.getattr(intern!(py, "BufferedIOBase"))?)? {
-        file.call_method1(intern!(py, "write"), (make_bytes(py, text.as_bytes())?,))?;
+    } else if file.is_instance(&io.getattr(name!(py, "BufferedIOBase")?)?)? {
+        file.call_method1(name!(py, "write")?, args!(py, make_bytes(py, text.as_bytes())?)?)?;
     } else {
-        file.call_method1(intern!(py, "write"), (make_str(py, text)?,))?;
+        file.call_method1(name!(py, "write")?, args!(py, make_str(py, text)?)?)?;
     }
     Ok(())
 }
@@ -496,7 +496,7 @@ pub(super) fn dump(
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
-    if !file.hasattr(intern!(file.py(), "write"))? {
+    if !file.hasattr(name!(file.py(), "write")?)? {
         return write_file(py, path_of(file, "file")?, text.as_bytes());
     }
     write_to(file, &text)

@@ -8,14 +8,13 @@ use crate::args::named;
 use crate::args::{self, PathFile, class_name, depth, open_path, sizes, utf8_with_surrogates};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
-use crate::make::{items_of, make_size};
+use crate::make::{args, items_of, make_size, name, py_error};
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
 use compactwire::gcf::{self, Code, DecodeOptions, Error, Limits};
 use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::collections::VecDeque;
@@ -87,7 +86,7 @@ pub(crate) fn iter_rows(
             return args::option_text(key, "path").map(str::to_owned);
         }
         let found = class_name(&key.get_type());
-        Err(PyTypeError::new_err(format!("a path must contain str keys only, not {found}")))
+        Err(py_error::<PyTypeError>(format!("a path must contain str keys only, not {found}")))
     });
     let path = keys.collect::<PyResult<Vec<_>>>()?;
     let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
@@ -138,7 +137,7 @@ impl RowIterator {
         let state = std::mem::replace(&mut *self.state(), State::Reading);
         let mut reader = match state {
             State::Waiting(reader) => reader,
-            State::Reading => return Err(PyValueError::new_err("iterator already executing")),
+            State::Reading => return Err(py_error::<PyValueError>("iterator already executing")),
             State::Ended => {
                 *self.state() = State::Ended;
                 return Ok(None);
@@ -236,7 +235,7 @@ impl Reader {
         match &mut self.source {
             Source::Path(file) => add(file.read(py, PIECE)?.as_bytes()),
             Source::Object(read) => {
-                let piece = read.bind(py).call1((make_size(py, PIECE)?,))?;
+                let piece = read.bind(py).call1(args!(py, make_size(py, PIECE)?)?)?;
                 if let Ok(text) = piece.cast::<PyString>() {
                     // A lone surrogate is reported after the rows before it.
                     add(&utf8_with_surrogates(text)?);
@@ -247,7 +246,7 @@ impl Reader {
                 } else {
                     let found = class_name(&piece.get_type());
                     let message = format!("read() must return str or bytes, not {found}");
-                    return Err(PyTypeError::new_err(message));
+                    return Err(py_error::<PyTypeError>(message));
                 }
             }
         }
@@ -290,9 +289,9 @@ impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = source.py();
         // `read1` of a buffered file returns available data without waiting for the full size.
-        let buffered = py.import(intern!(py, "io"))?.getattr(intern!(py, "BufferedIOBase"))?;
+        let buffered = py.import(name!(py, "io")?)?.getattr(name!(py, "BufferedIOBase")?)?;
         let is_buffered = source.is_instance(&buffered)?;
-        let method = if is_buffered { intern!(py, "read1") } else { intern!(py, "read") };
+        let method = if is_buffered { name!(py, "read1")? } else { name!(py, "read")? };
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));
         }

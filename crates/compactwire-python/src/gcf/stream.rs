@@ -9,12 +9,11 @@ use crate::args::{self, Unused, each, names, wrong_type};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::lock::Writing;
-use crate::make::{make_str, push};
+use crate::make::{args, make_str, name, push};
 use compactwire::excerpt::path_step;
 use compactwire::gcf::keyed::Scalar;
 use compactwire::gcf::{Code, Error, rows};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyEllipsis, PyFrozenSet, PyList, PyMapping, PySet, PyTuple};
@@ -56,7 +55,7 @@ impl StreamEncoder {
     #[pyo3(signature = (target, /))]
     fn new(target: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = target.py();
-        let is_file = target.hasattr(intern!(py, "write"))?;
+        let is_file = target.hasattr(name!(py, "write")?)?;
         if !is_file && !target.is_callable() {
             return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }
@@ -271,7 +270,7 @@ impl StreamEncoder {
         if self.is_file {
             return super::write_to(self.target.bind(py), text);
         }
-        self.target.call1(py, (make_str(py, text)?,))?;
+        self.target.call1(py, args!(py, make_str(py, text)?)?)?;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use crate::args;
 use crate::args::class_name;
 use crate::errors::unsupported;
+use crate::make::py_error;
 use compactwire::gcf::Code;
 use compactwire::gcf::graph::{self, Dangling, EncodeOptions};
 use pyo3::exceptions::PyTypeError;
@@ -50,7 +51,7 @@ pub(super) fn number(value: Option<&Bound<'_, PyAny>>, field: &str) -> PyResult<
     let Some(value) = value else { return Ok(0.0) };
     if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
         let found = class_name(&value.get_type());
-        return Err(PyTypeError::new_err(format!("{field} must be a float, not {found}")));
+        return Err(py_error::<PyTypeError>(format!("{field} must be a float, not {found}")));
     }
     args::double(value, field)?.ok_or_else(|| {
         let message = "the number is too large for a double";

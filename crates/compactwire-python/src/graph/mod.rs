@@ -12,7 +12,7 @@ use super::args::{self, Input, lacks_method, sizes, wrong_type};
 use super::errors::{Error, Result};
 use crate::args::named;
 use crate::interrupt::attached;
-use crate::make::{Number, Str, ensure_memory, make_str, make_tuple};
+use crate::make::{Number, Str, args, ensure_memory, make_str, make_tuple};
 use arguments::options;
 use compactwire::gcf::graph::{self, Content, Dangling, EncodeOptions, ResolvedPayload};
 use compactwire::interrupt::unchecked;
@@ -429,7 +429,7 @@ pub(super) fn respond<'py>(
     };
     let count = |text: &str| match count_tokens {
         Some(count) => Ok::<_, Error>(args::token_count(
-            &unchecked(|| count.call1((Str(text),)))?,
+            &unchecked(|| count.call1(args!(py, Str(text))?))?,
             "count_tokens",
         )?),
         None => Ok(graph::count_tokens(text)),

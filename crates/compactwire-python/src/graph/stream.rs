@@ -9,7 +9,7 @@ use crate::args::named;
 use crate::args::{self, Unused};
 use crate::errors::Result;
 use crate::lock::{Writer, Writing};
-use crate::make::{ensure_memory, make_str};
+use crate::make::{args, ensure_memory, make_str};
 use crate::session::{Session, now};
 use compactwire::gcf;
 use compactwire::gcf::graph::{self, SentSymbols, StreamEncoder, StreamOptions};
@@ -109,7 +109,7 @@ impl GraphStreamEncoder {
                 .work(py, |core| core.stream_graph(&header, options, now(), &mut out))?,
         };
         let encoder = Mutex::new(encoder?);
-        write.call1((make_str(py, &out)?,))?;
+        write.call1(args!(py, make_str(py, &out)?)?)?;
         let (failed, locations) = (AtomicBool::new(false), AtomicUsize::new(0));
         let writing = Writing::default();
         Ok(Self { write: write.clone().unbind(), encoder, session, writing, failed, locations })
@@ -247,7 +247,7 @@ impl GraphStreamEncoder {
         changed?;
         if !out.is_empty() {
             make_str(py, &out)
-                .and_then(|text| self.write.call1(py, (text,)))
+                .and_then(|text| self.write.call1(py, args!(py, text)?))
                 .inspect_err(|_| self.failed.store(true, Ordering::Release))?;
         }
         Ok(())

@@ -1,9 +1,8 @@
 //! Pauses the cyclic garbage collector while objects are built.
 
 use super::read_fast::LOCKED;
-use crate::make::{make_int, make_tuple};
+use crate::make::{make_int, make_tuple, name};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::Cell;
@@ -65,16 +64,16 @@ impl<'py> Postponed<'py> {
     const THRESHOLD: i32 = i32::MAX;
 
     fn new(py: Python<'py>) -> PyResult<Self> {
-        let collector = py.import(intern!(py, "gc"))?;
+        let collector = py.import(name!(py, "gc")?)?;
         let before = Self::thresholds(&collector)?;
         // PyO3's own conversion to arguments panics if there is not enough memory.
         let most = make_tuple(py, [make_int(py, i64::from(Self::THRESHOLD))].into_iter())?;
-        collector.call_method1(intern!(py, "set_threshold"), most)?;
+        collector.call_method1(name!(py, "set_threshold")?, most)?;
         Ok(Self { collector, before })
     }
 
     fn thresholds(collector: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyTuple>> {
-        let name = intern!(collector.py(), "get_threshold");
+        let name = name!(collector.py(), "get_threshold")?;
         Ok(collector.call_method0(name)?.cast_into()?)
     }
 
@@ -83,7 +82,7 @@ impl<'py> Postponed<'py> {
     fn restore(&self) -> PyResult<()> {
         let current = Self::thresholds(&self.collector).and_then(|all| all.get_item(0)?.extract());
         if current.map_or(true, |first: i32| first == Self::THRESHOLD) {
-            let name = intern!(self.collector.py(), "set_threshold");
+            let name = name!(self.collector.py(), "set_threshold")?;
             self.collector.call_method1(name, self.before.clone())?;
         }
         Ok(())

@@ -5,11 +5,10 @@ use super::kind::{Kind, is_container, kind};
 use super::moments;
 use crate::args::{check_callable, one_of};
 use crate::column::is_column;
-use crate::make::ensure_memory;
+use crate::make::{args, ensure_memory, name, py_error};
 use compactwire::interrupt::unchecked;
 use compactwire::memory;
 use pyo3::exceptions::PyRuntimeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -44,13 +43,13 @@ pub(crate) fn converter<'py>(
     let [common, common_or] = COMMON.get_or_try_init(py, || {
         // PyO3 panics if there is not enough memory for a name.
         ensure_memory(IMPORT_SIZE)?;
-        let module = py.import(intern!(py, "compactwire._types"))?;
+        let module = py.import(name!(py, "compactwire._types")?)?;
         let function = |name| module.getattr(name).map(Bound::unbind);
         PyResult::Ok([function("common")?, function("common_or")?])
     })?;
     match default {
         None => Ok(Some(common.bind(py).clone())),
-        Some(default) => common_or.bind(py).call1((default,)).map(Some),
+        Some(default) => common_or.bind(py).call1(args!(py, default)?).map(Some),
     }
 }
 
@@ -133,7 +132,7 @@ impl<'py> Conversions<'py> {
             {
                 return Ok(Converted::To(text.into_any()));
             }
-            let result = unchecked(|| self.default.call1((&object,)))?;
+            let result = unchecked(|| self.default.call1(args!(object.py(), &object)?))?;
             if result.is(object.py().NotImplemented()) {
                 return Ok(Converted::Refused(object));
             }
@@ -151,7 +150,7 @@ impl<'py> Conversions<'py> {
 
 #[cold]
 fn changed() -> PyErr {
-    PyRuntimeError::new_err("default= changed the value while it was written")
+    py_error::<PyRuntimeError>("default= changed the value while it was written")
 }
 
 /// The result of converting an object with `default=`.

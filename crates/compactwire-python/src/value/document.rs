@@ -6,7 +6,7 @@ use super::read_fast::LOCKED;
 use super::vocabulary::Vocabulary;
 use crate::abi;
 use crate::args::utf8_if_whole;
-use crate::make::push;
+use crate::make::{Str, push};
 use compactwire::walk::{Shape, Source};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -117,7 +117,7 @@ impl<'a> Source<'a> for DocumentSource<'_, '_> {
         let dict = self.object.cast::<PyDict>().ok()?;
         let found = match self.reading.names.get(name) {
             Some(name) => dict.get_item(name.bind(dict.py())),
-            None => dict.get_item(name),
+            None => dict.get_item(Str(name)),
         };
         self.reading.found(found).map(|object| self.reading.source(object))
     }

@@ -1,11 +1,10 @@
 //! What Python objects are in JSON, and their content where no method of a class is asked for it.
 
 use crate::args::utf8_if_whole;
-use crate::make::{digits_of, push};
+use crate::make::{args, digits_of, import_class, name, push};
 use compactwire::json;
 use compactwire::memory;
 use pyo3::exceptions::PyKeyError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
@@ -75,7 +74,7 @@ pub(crate) fn digits(value: &Bound<'_, PyInt>) -> PyResult<Option<String>> {
 /// The class `OrderedDict`.
 pub(crate) fn ordered_dict(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    CLASS.import(py, "collections", "OrderedDict")
+    import_class(py, &CLASS, name!(py, "collections")?, name!(py, "OrderedDict")?)
 }
 
 /// A key and its value.
@@ -119,7 +118,7 @@ fn ordered_items<'py>(
 ) -> PyResult<Option<Members<'py>>> {
     let py = dict.py();
     let mut copied = Vec::new();
-    for item in ordered.call_method1(intern!(py, "items"), (dict,))?.try_iter()? {
+    for item in ordered.call_method1(name!(py, "items")?, args!(py, dict)?)?.try_iter()? {
         match item {
             Ok(item) => push(&mut copied, item.extract()?)?,
             // An error without a traceback is not that of a key's `__eq__`.

@@ -12,7 +12,7 @@ use crate::args::{class_name, utf8_or};
 use crate::column::{Unreadable, caused, if_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
-use crate::make::tuple_of;
+use crate::make::{args, name, tuple_of};
 use compactwire::arrow::{self, Allowance, Table};
 use compactwire::excerpt::{excerpt, path_step};
 use compactwire::gcf::{Code, Limits};
@@ -21,7 +21,6 @@ use compactwire::json;
 use compactwire::memory;
 use compactwire::value::{Builder, Value};
 use compactwire::walk::Sink;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
@@ -230,9 +229,11 @@ fn options_for<'py>(
     object: &Bound<'py, PyAny>,
     default: Option<&Conversions<'py>>,
 ) -> PyResult<String> {
-    let module = object.py().import(intern!(object.py(), "compactwire._types"))?;
+    let module = object.py().import(name!(object.py(), "compactwire._types")?)?;
     let used = default.map(|default| &default.default);
-    module.call_method1(intern!(object.py(), "options_for"), (object, used))?.extract()
+    module
+        .call_method1(name!(object.py(), "options_for")?, args!(object.py(), object, used)?)?
+        .extract()
 }
 
 /// The value of a Python object. `root` is its name in errors: `args` in `args.rows[3].total`.

@@ -1,5 +1,6 @@
 //! The names of a format as Python strings, so that a reader finds members by keys that exist already.
 
+use crate::make::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -11,16 +12,16 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    pub(crate) fn new(py: Python<'_>, names: impl Iterator<Item = &'static str>) -> Self {
+    pub(crate) fn new(py: Python<'_>, names: impl Iterator<Item = &'static str>) -> PyResult<Self> {
         let names: Vec<_> = names.collect();
         let mut slots = Vec::new();
         slots.resize_with((4 * names.len()).next_power_of_two(), || None);
         let mut vocabulary = Self { slots };
         for name in names {
             let slot = vocabulary.slot(name);
-            vocabulary.slots[slot] = Some((name, PyString::intern(py, name).unbind()));
+            vocabulary.slots[slot] = Some((name, intern(py, name)?.unbind()));
         }
-        vocabulary
+        Ok(vocabulary)
     }
 
     /// The object of a name; `None` if it is not a name of the format.

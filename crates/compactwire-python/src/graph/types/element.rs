@@ -6,7 +6,7 @@
 
 use crate::args::named::with_article;
 use crate::args::{class_name, each, utf8_if_whole, wrong_type};
-use crate::make::push;
+use crate::make::{intern, push};
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
@@ -79,11 +79,11 @@ pub(super) fn for_each_element<'py, T: Element<N>, const N: usize>(
     mut take: impl FnMut(Given<'_, 'py, T, N>) -> PyResult<()>,
 ) -> PyResult<()> {
     let Some(iterable) = iterable else { return Ok(()) };
-    let mut keys = Keys::new::<T>(iterable.py());
+    let mut keys = Keys::new::<T, N>(iterable.py())?;
     for (at, object) in each(iterable, name, T::ITEMS)?.enumerate() {
         let object = object?;
         let plain = match object.cast_exact::<PyDict>() {
-            Ok(dict) => keys.values::<T>(dict)?,
+            Ok(dict) => keys.values::<T, N>(dict)?,
             Err(_) => None,
         };
         if let Some(values) = plain {
@@ -98,15 +98,15 @@ pub(super) fn for_each_element<'py, T: Element<N>, const N: usize>(
 
 /// The keys of the fields as Python strings. Dicts of one source usually have the same objects as keys, in the
 /// same order, so that each is recognised by its address.
-struct Keys<'py, const N: usize>([Bound<'py, PyString>; N]);
+struct Keys<'py>(Vec<Bound<'py, PyString>>);
 
-impl<'py, const N: usize> Keys<'py, N> {
-    fn new<T: Element<N>>(py: Python<'py>) -> Self {
-        Self(T::FIELDS.map(|name| PyString::intern(py, name)))
+impl<'py> Keys<'py> {
+    fn new<T: Element<N>, const N: usize>(py: Python<'py>) -> PyResult<Self> {
+        T::FIELDS.iter().map(|name| intern(py, name)).collect::<PyResult<_>>().map(Self)
     }
 
     /// The values of a dict; `None` if a required field is missing or a field is unknown.
-    fn values<T: Element<N>>(
+    fn values<T: Element<N>, const N: usize>(
         &mut self,
         dict: &Bound<'py, PyDict>,
     ) -> PyResult<Option<[Option<Bound<'py, PyAny>>; N]>> {
@@ -114,7 +114,7 @@ impl<'py, const N: usize> Keys<'py, N> {
         let walk = RefCell::new((self, [const { None }; N], 0, true));
         dict.locked_for_each(|key, value| {
             let (keys, values, next, known) = &mut *walk.borrow_mut();
-            match keys.field::<T>(&key, *next)? {
+            match keys.field::<T, N>(&key, *next)? {
                 Some(field) => (values[field], *next) = (Some(value), field + 1),
                 None => *known = false,
             }
@@ -132,7 +132,7 @@ impl<'py, const N: usize> Keys<'py, N> {
 
     /// The field of a key, which is probably the field `next` or one after it.
     #[inline]
-    fn field<T: Element<N>>(
+    fn field<T: Element<N>, const N: usize>(
         &mut self,
         key: &Bound<'py, PyAny>,
         next: usize,
@@ -145,12 +145,15 @@ impl<'py, const N: usize> Keys<'py, N> {
         if let Some(at) = before.iter().position(same) {
             return Ok(Some(at));
         }
-        self.learn::<T>(key)
+        self.learn::<T, N>(key)
     }
 
     /// The field of a key that is another object than the keys so far.
     #[cold]
-    fn learn<T: Element<N>>(&mut self, key: &Bound<'py, PyAny>) -> PyResult<Option<usize>> {
+    fn learn<T: Element<N>, const N: usize>(
+        &mut self,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<usize>> {
         let Ok(key) = key.cast_exact::<PyString>() else { return Ok(None) };
         let Some(name) = utf8_if_whole(key)? else { return Ok(None) };
         let field = T::FIELDS.iter().position(|field| *field == name);

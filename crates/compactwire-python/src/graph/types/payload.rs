@@ -8,10 +8,9 @@ use super::{STATE_FACTOR, restored};
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
 use crate::interrupt::detached;
-use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str};
+use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str, name};
 use crate::record::{Names, Record, reduced};
 use compactwire::gcf::graph::{self, ResolvedPayload};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple};
@@ -201,7 +200,7 @@ impl Payload {
         ensure_memory(GRAPH_FACTOR.saturating_mul(size))?;
         let state = detached(slf.py(), size, || payload.to_state())?;
         let state = make_bytes(slf.py(), &state)?;
-        reduced(slf.get_type().getattr(intern!(slf.py(), "_restore"))?, [state.into_any()])
+        reduced(slf.get_type().getattr(name!(slf.py(), "_restore")?)?, [state.into_any()])
     }
 
     #[staticmethod]
