@@ -5,8 +5,8 @@
 //! core's message, and the core's fields as attributes.
 
 use crate::make::{
-    Number, PathString, Str, args, ensure_memory, make_dict, make_str, make_tuple, memory_error,
-    name, py_error, py_error_of,
+    Number, PathString, Str, args, make_dict, make_str, make_tuple, memory_error, name, py_error,
+    py_error_of,
 };
 use compactwire::claims::{Failure, ProduceError, one_line};
 use compactwire::compact::{DecodeError, EncodeError};
@@ -14,9 +14,9 @@ use compactwire::excerpt::{excerpt, path_excerpt};
 use compactwire::gcf;
 use compactwire::memory::NO_MEMORY;
 use compactwire::{arrow, base85, cad, session, wire};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyFileExistsError, PyKeyboardInterrupt, PyOSError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
 use pyo3::{CastError, CastIntoError};
 use pythonize::PythonizeError;
 use std::collections::TryReserveError;
@@ -104,35 +104,78 @@ impl From<gcf::ReadError<Error>> for Error {
 }
 
 pub(super) mod classes {
+    use crate::make::{import_class, name};
+    use pyo3::prelude::*;
+    use pyo3::sync::PyOnceLock;
+    use pyo3::types::PyType;
+
     macro_rules! import {
-        ($($name:ident),* $(,)?) => { $(pyo3::import_exception!(compactwire.errors, $name);)* };
+        ($($name:ident),* $(,)?) => { $(
+            pub(crate) struct $name;
+
+            impl $name {
+                /// The class, from `compactwire.errors`. `import_exception!` of PyO3 panics if there is not
+                /// enough memory when the class is first needed.
+                pub(crate) fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+                    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+                    let name = name!(py, stringify!($name))?;
+                    import_class(py, &CLASS, name!(py, "compactwire.errors")?, name)
+                }
+            }
+        )* };
     }
     import! {
         BinaryError, ClaimRejected, CompactParseError, CompactWireError, DecompressionFailed, DictionaryNotFound, DocumentError, EmptyResponse, EncodeError, GcfError, InvalidBase64, InvalidBase85Char, InvalidBase85Length, InvalidBase85Value, InvalidFormat, InvalidMsgpack, InvalidPrefix, MissingField, OptionError, OutputTooLarge, UnknownReference, UnsupportedValue, WireError,
     }
 }
 
-/// An exception of class `class` with a message, and with `facts` as attributes.
-fn exception(class: &Bound<'_, PyType>, message: &str, facts: &Bound<'_, PyDict>) -> PyErr {
-    let exception = args!(class.py(), Str(message)).and_then(|all| class.call(all, Some(facts)));
-    match exception {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
+/// A value that becomes an attribute of an exception. PyO3 converts a text or a number by a constructor that
+/// panics if there is not enough memory.
+trait Fact {
+    fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>>;
+}
+
+macro_rules! facts {
+    ($($class:ty: |$value:ident| $object:expr),+ $(,)?) => { $(
+        impl Fact for $class {
+            fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+                let $value = self;
+                $object.into_bound_py_any(py)
+            }
+        }
+    )+ };
+}
+
+facts! {
+    &str: |text| Str(text),
+    String: |text| Str(text),
+    &String: |text| Str(text),
+    char: |letter| Str(String::from(letter)),
+    usize: |number| Number(number),
+    u64: |number| Number(number),
+    i64: |number| Number(number),
+    u8: |number| Number(u64::from(number)),
+    u32: |number| Number(u64::from(number)),
+    i32: |number| Number(i64::from(number)),
+    bool: |value| value,
+    Py<PyAny>: |object| object,
+}
+
+impl<T: Fact> Fact for Option<T> {
+    fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        self.map_or_else(|| Ok(py.None().into_bound(py)), |fact| fact.object(py))
     }
 }
 
-/// More bytes of memory than the attributes of an exception take. PyO3 panics if there is not enough for a
-/// name or number.
-const ERROR_SIZE: usize = 64 << 10;
-
+/// An exception with a message, and with attributes; the `MemoryError` if there is not enough memory for it.
 macro_rules! exception {
     ($py:expr, $class:ident, $message:expr $(, $name:ident = $value:expr)*) => {{
-        let facts = match ensure_memory(ERROR_SIZE).and_then(|()| make_dict($py)) {
-            Ok(facts) => facts,
-            Err(error) => return error,
+        let made = || {
+            let facts = make_dict($py)?;
+            $(facts.set_item(name!($py, stringify!($name))?, Fact::object($value, $py)?)?;)*
+            classes::$class::class($py)?.call(args!($py, Str(&$message))?, Some(&facts))
         };
-        $(if let Err(error) = facts.set_item(stringify!($name), $value) { return error; })*
-        exception(&$py.get_type::<classes::$class>(), &$message, &facts)
+        made().map_or_else(|error| error, PyErr::from_value)
     }};
 }
 
@@ -274,7 +317,13 @@ fn session_decode_error(py: Python<'_>, error: &session::DecodeError) -> PyErr {
                 Ok(all) => all,
                 Err(error) => return error,
             };
-            exception!(py, UnknownReference, text, id = unknown.first(), ids = all)
+            exception!(
+                py,
+                UnknownReference,
+                text,
+                id = unknown.first(),
+                ids = all.into_any().unbind()
+            )
         }
     }
 }
@@ -313,10 +362,10 @@ pub(super) fn advised(py: Python<'_>, error: PyErr, advice: &str) -> PyErr {
     let text = format!("{}; {advice}", error.value(py));
     if class.is(py.get_type::<PyTypeError>()) {
         py_error::<PyTypeError>(text)
-    } else if class.is(py.get_type::<classes::EncodeError>())
+    } else if classes::EncodeError::class(py).is_ok_and(|known| class.is(known))
         && let Ok(field) = name!(py, "field").and_then(|field| error.value(py).getattr(field))
     {
-        exception!(py, EncodeError, text, field = field)
+        exception!(py, EncodeError, text, field = field.unbind())
     } else {
         error
     }
@@ -441,7 +490,7 @@ pub(super) fn claim_rejected(py: Python<'_>, failure: &Failure, check: Option<&s
         code = code.name(),
         phase = code.phase(),
         check = check,
-        path = path,
+        path = path.as_deref(),
         exit_code = code.exit_code()
     )
 }

@@ -101,7 +101,7 @@ impl Name {
 
 /// The name of an attribute, a module or a key, as [`intern`] makes it.
 macro_rules! name {
-    ($py:expr, $text:literal) => {{
+    ($py:expr, $text:expr) => {{
         static NAME: $crate::make::Name = $crate::make::Name::new($text);
         NAME.get($py)
     }};

@@ -114,7 +114,7 @@ impl ToolCall {
         match self.key(py).and_then(|key| Ok(key == other.key(py)?)) {
             Ok(equal) => Ok(PyBool::new(py, equal).to_owned().into_any().unbind()),
             // Python then compares by identity.
-            Err(error) if error.is_instance_of::<classes::UnsupportedValue>(py) => {
+            Err(error) if error.is_instance(py, classes::UnsupportedValue::class(py)?) => {
                 Ok(py.NotImplemented())
             }
             Err(error) => Err(error),

@@ -539,7 +539,7 @@ fn check<'py>(
     let errors = errors.into_iter().map(|error| {
         let error = PyErr::from(Error::from(error));
         // Its constructor is Python code: a handler of a signal, or a lack of memory, may raise another one.
-        if !error.is_instance_of::<CompactParseError>(py) {
+        if !error.is_instance(py, CompactParseError::class(py)?) {
             return Err(error);
         }
         Ok(error.into_value(py).into_bound(py))

@@ -46,6 +46,9 @@ pub(super) mod module {
         KeyedDelta, KeyedProducer, KeyedSet, KeyedSnapshots, read_keyed, read_keyed_delta,
         receive_keyed,
     };
+    // A class that is made when it is first needed panics if there is no memory then.
+    #[pymodule_export]
+    use super::rows::RowIterator;
     #[pymodule_export]
     use super::rows::iter_rows;
     #[pymodule_export]

@@ -28,6 +28,9 @@ use types::{DeltaPayload, content, show_warnings};
 pub(super) mod module {
     #[pymodule_export]
     use super::stream::GraphStreamEncoder;
+    // A class that is made when it is first needed panics if there is no memory then.
+    #[pymodule_export]
+    use super::types::Owner;
     #[pymodule_export]
     use super::types::{Components, DeltaPayload, Edge, Location, Payload, Symbol, Unchanged};
     #[pymodule_export]

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A payload whose references Python counts: under the interpreter's lock, that is cheaper than an
 /// atomic count.
-#[pyclass(frozen, module = "compactwire.gcf")]
+#[pyclass(name = "_Owner", frozen, module = "compactwire.gcf")]
 pub(crate) struct Owner {
     core: Arc<ResolvedPayload>,
     /// The Python strings of the long strings that were read, by address and length. An address does not

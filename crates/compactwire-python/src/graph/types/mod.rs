@@ -26,6 +26,7 @@ use std::ffi::CString;
 pub(crate) use components::Components;
 pub(crate) use delta::DeltaPayload;
 pub(crate) use edge::Edge;
+pub(crate) use held::Owner;
 pub(crate) use location::Location;
 pub(crate) use payload::Payload;
 pub(crate) use symbol::Symbol;
