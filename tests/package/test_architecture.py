@@ -384,12 +384,23 @@ def own_imports(path: Path) -> set[str]:
 
 def test_the_binding_makes_names_of_python_once() -> None:
     # PyO3 makes a str of a literal in each call, and panics if there is no memory for it.
-    literal = re.compile(r'\.(?:getattr|setattr|hasattr|import|call_method[01]?)\("[^"]*"')
+    methods = "getattr|setattr|hasattr|import|call_method[01]?|get_item|set_item"
+    assert in_binding(rf'\.(?:{methods})\("[^"]*"') == [], "use name!"
+
+
+def test_the_binding_makes_the_arguments_of_calls_by_its_own_function() -> None:
+    # PyO3 panics if there is no memory for a tuple that it makes itself.
+    call = r"\.(?:call|call1)\((?:py,\s*)?\((?!\))|\.call_method1?\([^;]*?,\s*\((?!\))"
+    assert in_binding(call) == [], "use args!"
+
+
+def in_binding(pattern: str) -> list[str]:
+    """Where a pattern occurs in the source of the binding."""
     binding = sorted((ROOT / "crates/compactwire-python/src").rglob("*.rs"))
     assert binding
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in binding}
-    found = [f"{name}: {call}" for name, text in texts.items() for call in literal.findall(text)]
-    assert found == [], "use intern!"
+    found = re.compile(pattern)
+    return [f"{name}: {call}" for name, text in texts.items() for call in found.findall(text)]
 
 
 def test_results_of_the_binding_are_made_by_its_own_functions() -> None:

@@ -591,3 +591,23 @@ def test_a_signal_handler_starts_no_collection_of_what_is_being_built(
         assert gc.isenabled()
     finally:
         gc.set_threshold(*thresholds)
+
+
+def test_a_signal_handler_that_leaves_no_memory_leaves_the_collector_as_it_was() -> None:
+    get_threshold = gc.get_threshold
+
+    def fail() -> tuple[int, int, int]:
+        raise MemoryError
+
+    def handle(*_: object) -> None:
+        vars(gc)["get_threshold"] = fail
+
+    thresholds = get_threshold()
+    signal.signal(signal.SIGINT, handle)
+    try:
+        assert is_finished(partial(gcf.loads, GCF))
+        assert vars(gc)["get_threshold"] is fail
+        assert get_threshold() == thresholds
+    finally:
+        vars(gc)["get_threshold"] = get_threshold
+        gc.set_threshold(*thresholds)

@@ -91,7 +91,7 @@ impl<'py> Postponed<'py> {
 
 impl Drop for Postponed<'_> {
     fn drop(&mut self) {
-        // The functions fail only if a program has replaced them.
+        // The functions fail only without memory, or if a program has replaced them.
         let _restored = self.restore();
     }
 }
