@@ -227,3 +227,33 @@ def test_a_sender_is_used_in_one_event_loop_after_the_other() -> None:
         return await asyncio.gather(*(sender.send_async(deliver) for _ in range(3)))
 
     assert [asyncio.run(main()), asyncio.run(main())] == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_turn_that_fails_while_another_thread_reads_takes_back_only_itself(checked: bool) -> None:
+    store: SessionStore = MemorySessionStore(checked=checked)
+    ours, peer = cw.Session(checked=checked), cw.Session(checked=checked)
+    sender = Sender(ours)
+    seen: list[object] = []
+
+    def respond(request: cw.Request) -> str:
+        seen.append(request.context)
+        return ""
+
+    def deliver(turn: Turn) -> object:
+        return store.answer("one", turn, respond)
+
+    sender.send(deliver, context="one ")
+    sender.send(deliver, context="one two, not three. ")
+    back = peer.encode_request(context="from the peer")
+
+    def default(_: object) -> object:
+        reader = threading.Thread(target=ours.decode_request, args=(back,))
+        reader.start()
+        reader.join()
+        raise ValueError("it cannot be converted")
+
+    with pytest.raises(ValueError, match="cannot be converted"):
+        sender.send(deliver, context="one two, not three. four", args=[object()], default=default)
+    sender.send(deliver, context="one two, not three. five")
+    assert seen[2:] == ["one two, not three. five"]

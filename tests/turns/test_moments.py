@@ -65,6 +65,23 @@ def test_a_sender_repeats_what_was_lost(
     assert number > 20
 
 
+@pytest.mark.parametrize("text", [None, "a conversation, and more of it"])
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_sender_repeats_the_same_turn(text: str | None, checked: bool) -> None:
+    tool = {"name": "buy", "description": "Buy.", "schema": {}}
+    for number in itertools.count(1):
+        sender, turns = Sender(cw.Session(checked=checked)), list[Turn]()
+        sender.send(turns.append, context="a conversation")
+        repeat = partial(sender.send, turns.append, context=text, tool=tool, args={"book": 1})
+        reached = interrupted(number, FILES, KeyboardInterrupt(), repeat)
+        is_known = sender._number == 3
+        repeat()
+        assert is_known or turns[1] == turns[-1]
+        if not reached:
+            break
+    assert number > 20
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["memory", "sqlite"])
 def test_a_store_answers_the_turn_again_or_keeps_its_answer(

@@ -111,7 +111,9 @@ class Sender:
         self._failed: bytes | None = None
         self._turn: Turn | None = None
         self._encoded: int | None = None
-        """The turn under way, and how many messages the session had before it; None if none is."""
+        """The turn under way, and how many bytes were sent before it; None if none is."""
+        self._is_unsure = False
+        """Whether the receiver may have lost the conversation since it was last sent."""
         self._lock = TurnLock(_ADVICE)
         self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
@@ -232,7 +234,11 @@ class Sender:
     def _begin(self, request: dict[str, Any]) -> Turn:
         """Encode a turn that is then under way."""
         self._take_back()
-        self._turn, self._encoded = None, self.session.stats.messages
+        if self._is_unsure:
+            self.session.forget(_CONTEXT)
+            self._is_unsure = False
+        # Requests that another thread decodes with the session do not change this count.
+        self._turn, self._encoded = None, self.session.stats.bytes_out
         self._turn = turn = self._encode(request)
         self._number = turn.number
         return turn
@@ -247,7 +253,7 @@ class Sender:
             return False
         turn, missing = self._turn, None
         # Without a turn, nothing was delivered: Ctrl-C may come when the request is encoded.
-        if turn is not None or self.session.stats.messages > self._encoded:
+        if turn is not None or self.session.stats.bytes_out > self._encoded:
             self.session.rollback()
         if turn is not None:
             missing = _missing(error) if isinstance(error, UnknownReference) else None
@@ -255,6 +261,7 @@ class Sender:
             self._number, self._failed = turn.number, turn.digest if missing is None else None
             self.session.forget(*missing or ())
         self._turn = self._encoded = None
+        self._is_unsure = False
         return missing is not None
 
     def _encode(self, request: dict[str, Any]) -> Turn:
@@ -278,9 +285,9 @@ class Sender:
 
     def _delivered(self, turn: Turn, request: dict[str, Any]) -> None:
         has_conversation = any(request.get(name) is not None for name in ("context", "messages"))
-        if not (self.session.checked or has_conversation):
-            # The receiver may have lost the conversation, which it could not notice in this turn.
-            self.session.forget(_CONTEXT)
+        # The receiver may have lost the conversation, which it could not notice in this turn. It is
+        # forgotten later: if a signal ends this method, the turn can still be taken back.
+        self._is_unsure = not (self.session.checked or has_conversation)
         self._number, self._failed = turn.number + 1, None
         self._turn = self._encoded = None
 
@@ -293,6 +300,8 @@ class Sender:
             failed = None
             if not session.checked:
                 session.forget(_CONTEXT)
+        elif self._is_unsure:
+            session.forget(_CONTEXT)
         return session, number, failed
 
     def _is_under_way(self) -> bool:
@@ -306,6 +315,7 @@ class Sender:
             case _:
                 raise InvalidFormat("the pickle of a Sender holds something else than its state")
         self._turn = self._encoded = None
+        self._is_unsure = False
         self._lock = TurnLock(_ADVICE)
         self._queue = None
 
