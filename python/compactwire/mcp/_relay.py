@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ._messages import SUBSCRIPTION, cancelled_id, each, id_key, is_answer, read_message
 from ._readers import EVERYBODY, MODEL, has_interface, is_verbatim, roles
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_READ", "Passthrough", "Relay"]
 
-# A host that cancels its requests may never get an answer to them.
-_MAX_PENDING = 10_000
+# How many cancelled requests are remembered: they may never be answered.
+_MAX_CANCELLED = 10_000
 
 _SERVER_ENDED = -32000
 
@@ -51,7 +51,6 @@ class _Call:
     method: object
     tool: str = ""
     kept: str = ""
-    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +74,8 @@ class Relay:
         self._projector = projector
         self._warn = warn
         self._pending: dict[Key, _Call] = {}
+        # Which of the pending requests are cancelled, the oldest first.
+        self._cancelled: dict[Key, None] = {}
         self._lock = threading.Lock()
         # By the hash of a tool's name, which may be long. A host that knows an output schema
         # refuses a result without structured content, so only tools of the first set may lose it.
@@ -94,16 +95,21 @@ class Relay:
 
     def _cancel(self, key: Key | None) -> None:
         with self._lock:
-            call = self._pending.get(key) if key is not None else None
-            if call is not None and key is not None:
-                # The answer may still come.
-                self._pending[key] = replace(call, cancelled=True)
+            if key is None or key not in self._pending:
+                return
+            # The answer may still come.
+            self._cancelled[key] = None
+            if len(self._cancelled) > _MAX_CANCELLED:
+                oldest = next(iter(self._cancelled))
+                del self._cancelled[oldest], self._pending[oldest]
 
     def is_busy(self) -> bool:
         """Whether a request of the host waits for an answer."""
         with self._lock:
-            calls = self._pending.values()
-            return not all(call.cancelled or call.method == SUBSCRIPTION for call in calls)
+            return any(
+                call.method != SUBSCRIPTION and key not in self._cancelled
+                for key, call in self._pending.items()
+            )
 
     def _note(self, key: Key, request: dict[str, Any], *, whole: bool) -> None:
         method, params = request["method"], request.get("params")
@@ -115,10 +121,13 @@ class Relay:
                 call = _Call(method, tool, self._projector.kept(tool, params.get("arguments")))
         with self._lock:
             # An id that is used again counts as the newest, and as it is written now.
-            self._pending.pop(key, None)
+            self._take(key)
             self._pending[key] = call
-            if len(self._pending) > _MAX_PENDING:
-                del self._pending[next(iter(self._pending))]
+
+    def _take(self, key: Key) -> _Call | None:
+        """Remove a pending request. The lock is held."""
+        self._cancelled.pop(key, None)
+        return self._pending.pop(key, None)
 
     def from_server(self, line: bytes) -> bytes | None:
         """Return what the host gets for a line of the server; None if the line is not a message."""
@@ -166,7 +175,7 @@ class Relay:
             key = id_key(one.get("id")) if answers else None
             if key is not None:
                 with self._lock:
-                    call = self._pending.pop(key, None)
+                    call = self._take(key)
                 if "result" not in one:
                     call = None
             yield call if call and call.method in ("tools/call", "tools/list") else None
@@ -245,7 +254,7 @@ class Relay:
     def unanswered(self, message: str, data: object) -> Iterator[bytes]:
         """An error for each request that has no answer, when the server has ended."""
         with self._lock:
-            pending, self._pending = self._pending, {}
+            pending, self._pending, self._cancelled = self._pending, {}, {}
         for _, identity in pending:
             error = {"code": _SERVER_ENDED, "message": message, "data": data}
             answer = {"jsonrpc": "2.0", "id": identity, "error": error}
