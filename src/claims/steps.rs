@@ -63,7 +63,7 @@ pub(super) fn find_bundle(run: &mut Run<'_>) -> Outcome {
         Some(Kind::File) => {}
         Some(Kind::Link) => return missing("bundle.json is a link"),
         Some(Kind::Folder | Kind::Other) => return missing("bundle.json is not a regular file"),
-        None => return missing("the bundle has no bundle.json"),
+        None => return missing("the bundle has no bundle.json, or its folder cannot be read"),
     }
     run.bundle_file = Some(folder.open_file(&[BUNDLE]));
     run.bundle_folder = Some(folder);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import os
 import re
@@ -10,14 +11,18 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
 
 from compactwire import claims
+from compactwire.cli import main
 from tests.reference import claims as reference
 from tests.strategies.claims import BUILD, KEY, OTHER_KEY, SEED, make
 from tests.strategies.commands import run
+from tests.strategies.privileges import without_privileges
 
 
 def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
@@ -58,7 +63,7 @@ def test_a_claim_is_made_signed_verified_and_refused(tmp_path: Path) -> None:
     lines = good.stdout.decode("ascii").splitlines()
     assert lines[0].startswith("VERIFIED: ")
     assert lines[1:7] == [
-        "  artifacts: 2, of which all count tokens",
+        "  artifacts: 2, of which none is free",
         "  receipts: 1 in a chain that names this bundle",
         "  signatures: all of each receipt by validators of the trust policy;"
         " their builds, too, where it names one",
@@ -336,9 +341,26 @@ def test_signing_does_not_follow_a_link(planted: str, tmp_path: Path) -> None:
     files = [path for path in tmp_path.rglob("*.json") if path.exists()]
     before = {path: path.read_bytes() for path in files}
     failed = sign(out, key, "me")
-    assert (failed.returncode, b"link" in failed.stderr) == (1, True)
+    assert (failed.returncode, b": this is a link; " in failed.stderr) == (1, True)
     assert {path: path.read_bytes() for path in files} == before
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="NOT RUN: needs permissions of POSIX")
+def test_an_error_of_a_new_claim_names_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not inside pytest's own folder, which only one user may read.
+    with tempfile.TemporaryDirectory() as root:
+        monkeypatch.chdir(root)
+        Path("text").write_text("hello world")
+        Path("out").mkdir()
+        Path(root).chmod(0o755)
+        said = io.StringIO()
+        command = ["claim", "new", "text", "--run-id", "r", "-o"]
+        # The first call imports what the user may not read.
+        assert main([*command, "first"]) == 0
+        with without_privileges(), redirect_stderr(said):
+            status = main([*command, "out"])
+    assert (status, said.getvalue()) == (1, "compactwire: error: out: Permission denied\n")
 
 
 def test_a_kept_merkle_attestation_is_valid(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ UNROOTED = (
     f" to check it, use --merkle-attestation FILE {MERKLE}"
 )
 CHAIN = "  receipts: 3 in a chain that names this bundle"
-COSTS = "  artifacts: 3, of which all count tokens"
+COSTS = "  artifacts: 3, of which none is free"
 REACHES: dict[str, list[str]] = {
     "": [CHAIN, UNSIGNED, UNROOTED],
     "--no-require-verify-chain": [

@@ -81,10 +81,13 @@ def _new_folder(out: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=out) as temporary:
             yield Path(temporary)
             _move_all(Path(temporary), out)
-    except BaseException:
+    except BaseException as error:
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+        if isinstance(error, OSError) and _TEMPORARY in str(error.filename):
+            # The temporary folder, which is gone.
+            error.filename = str(out)
         raise
 
 
@@ -251,7 +254,12 @@ def _keep(path: Path, merkle: dict[str, Any], args: argparse.Namespace) -> bool:
 def _open(path: Path, flags: int) -> BinaryIO:
     """Open a regular file. A FIFO would wait for a writer, and a device may have no end."""
     flags |= sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY"))
-    descriptor = os.open(path, os.O_RDONLY | flags)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise ValueError(f"{path}: this is a link; name the file that it links to") from None
+        raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ValueError(f"{path}: not a regular file")

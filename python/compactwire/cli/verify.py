@@ -138,9 +138,7 @@ def _scope(report: cw.ClaimReport, args: argparse.Namespace) -> list[str]:
 
 def _artifacts_scope(report: cw.ClaimReport, free: int) -> str:
     count = report.computed["artifact_count"] if report.computed else 0
-    cost = (
-        f"{free:,} cost nothing; --require-symbol-refs refuses them" if free else "all count tokens"
-    )
+    cost = f"{free:,} cost nothing; --require-symbol-refs refuses them" if free else "none is free"
     repeated = report.repeated_artifacts
     again = f"; {repeated:,} repeat the text of another" if repeated else ""
     return f"artifacts: {count:,}, of which {cost}{again}"

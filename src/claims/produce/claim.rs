@@ -77,7 +77,8 @@ pub fn make_claim(
 
 /// Checks that the folder contains this manifest; a claim about another one would be false.
 fn check_present(manifest: &Value<'static>, folder: &Folder) -> Result<()> {
-    let (options, missing) = (Options::default(), "the folder has no bundle.json");
+    let (options, missing) =
+        (Options::default(), "the folder has no bundle.json, or cannot be read");
     let file = folder.open_file(&[BUNDLE]);
     let file = file.map_err(|_| Failure::new(Code::BundleNotFound, missing).at(BUNDLE))?;
     let invalid = |violation| refused(Code::InvalidBundleSchema, BUNDLE, violation);

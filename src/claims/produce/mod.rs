@@ -82,8 +82,13 @@ fn check(
     memory::require(memory::ensure(json::memory_of(text.as_bytes())));
     let checked = if text.len() as u64 > limit {
         let size = text.len();
+        let lists = if code == Code::InvalidReceiptSchema {
+            "; a receipt lists each step and artifact of its bundle"
+        } else {
+            ""
+        };
         Err(Violation::new(format!(
-            "it has {size} bytes, but a verification reads at most {limit}"
+            "it has {size} bytes, but a verification reads at most {limit}{lists}"
         )))
     } else {
         schema::parse(text.as_bytes(), &Options::default()).and_then(|_| schema.check(value))
