@@ -2,7 +2,7 @@
 
 use super::args::{self, Input, each, read_file, sizes, wrong_type};
 use super::errors::Result;
-use super::record::{Frozen, hash_of, reduced, returned_by_value};
+use super::record::{self, Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
 use crate::files::write_file;
 use crate::interrupt::{attached, to_end};
@@ -204,8 +204,8 @@ impl Dictionary {
         Str(format!("<Dictionary {name:?}, id {}, {size} bytes>", core.id()))
     }
 
-    fn __eq__(&self, other: &Self) -> bool {
-        self.key() == other.key()
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        record::equality(other, |other: &Bound<'_, Self>| Ok(self.key() == other.get().key()))
     }
 
     fn __hash__(&self) -> u64 {

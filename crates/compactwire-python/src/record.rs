@@ -6,8 +6,9 @@
 
 use crate::args::{Unused, utf8};
 use crate::make::{join, make_dict, make_str, make_tuple, name};
+use pyo3::PyClass;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An immutable object: a copy of it is the object itself.
@@ -63,6 +64,17 @@ impl Record {
     pub(crate) fn init() -> PyClassInitializer<Self> {
         Frozen::init().add_subclass(Self)
     }
+}
+
+/// The result of `==`: `NotImplemented` for an object of another class. PyO3 makes an exception for it if it
+/// converts the argument itself, and panics if there is not enough memory.
+pub(crate) fn equality<'py, T: PyClass>(
+    other: &Bound<'py, PyAny>,
+    equal: impl FnOnce(&Bound<'py, T>) -> PyResult<bool>,
+) -> PyResult<Py<PyAny>> {
+    let py = other.py();
+    let Ok(other) = other.cast::<T>() else { return Ok(py.NotImplemented()) };
+    Ok(PyBool::new(py, equal(other)?).to_owned().into_any().unbind())
 }
 
 /// The names of fields, which become a Python tuple.

@@ -132,11 +132,14 @@ impl Request {
         record::repr(slf.as_any(), |_, value| Ok(!value.is_none()))
     }
 
-    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
-        if self.texts(py)? == other.texts(py)? {
-            return Ok(true);
-        }
-        attached(|| Ok(self.key(py)? == other.key(py)?))?
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        record::equality(other, |other: &Bound<'_, Self>| {
+            let (py, other) = (other.py(), other.get());
+            if self.texts(py)? == other.texts(py)? {
+                return Ok(true);
+            }
+            attached(|| Ok(self.key(py)? == other.key(py)?))?
+        })
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {

@@ -2,7 +2,9 @@
 //!
 //! It has the fields of the core's type, but owns Python strings, so that a decoded text is copied once.
 
-use super::args::{Passed, boolean, class_name, int64, natural, text, utf8, words_if_any};
+use super::args::{
+    Passed, as_mapping, boolean, class_name, int64, lossy, natural, text, utf8, words_if_any,
+};
 use super::errors::{advised, invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
@@ -13,7 +15,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -245,8 +247,11 @@ impl Response {
         record::called(slf, parts)
     }
 
-    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.borrow(py)? == other.borrow(py)?)
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        record::equality(other, |other: &Bound<'_, Self>| {
+            let py = other.py();
+            Ok(self.borrow(py)? == other.get().borrow(py)?)
+        })
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
@@ -334,7 +339,7 @@ impl Response {
         if object.is_instance_of::<PyString>() || object.is_instance_of::<Shrunk>() {
             return Ok(py.get_type::<Self>().call1(args!(py, object)?)?.cast_into()?);
         }
-        let Ok(mapping) = object.cast::<PyMapping>() else {
+        let Some(mapping) = as_mapping(object)? else {
             let found = class_name(&object.get_type());
             let message =
                 format!("{name} must be a Response, str or mapping, not {found}; {FOR_VALUES}");
@@ -347,7 +352,7 @@ impl Response {
 
     fn from_fields<'py>(fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, Self>> {
         let py = fields.py();
-        let verbose = fields.contains("response")?;
+        let verbose = fields.contains(Str("response"))?;
         let known = if verbose { &MEMBERS[..] } else { &FIELDS[..] };
         for key in keys_of(fields)? {
             // An integer of thousands of digits has no text.
@@ -355,7 +360,7 @@ impl Response {
                 Err(error) if error.is_instance_of::<PyValueError>(py) => key.get_type().name()?,
                 text => text?,
             };
-            let key = key.to_string_lossy();
+            let key = lossy(&key)?;
             if !known.contains(&&*key) {
                 let known = known.join(", ");
                 let message = format!("unknown field; the fields are {known}");
@@ -365,7 +370,7 @@ impl Response {
         if verbose {
             return Self::from_members(fields)?.into_pyobject(py);
         }
-        if !fields.contains("result")? {
+        if !fields.contains(Str("result"))? {
             return Err(invalid_field(py, "result", MISSING));
         }
         Ok(py.get_type::<Self>().call((), Some(fields))?.cast_into()?)

@@ -3,7 +3,7 @@
 //! Invariant: a call changes the session completely or not at all, also if Ctrl-C ends it. A lock protects
 //! the core's session; no Python code runs while it is held.
 
-use super::args::{self, Input, class_name, each, natural, sizes, utf8};
+use super::args::{self, Input, class_name, each, lossy, natural, sizes, utf8};
 use super::errors::{Error, Result, invalid_format, invalid_option};
 use super::gcf::KeyedSet;
 use super::graph::arguments::options;
@@ -651,7 +651,7 @@ enum Pack {
 /// For `#[pyo3(from_py_with = pack)]`: a bool or "bytes".
 fn pack(value: &Bound<'_, PyAny>) -> PyResult<Pack> {
     if let Ok(name) = value.cast::<PyString>() {
-        let name = name.to_string_lossy();
+        let name = lossy(name)?;
         if name == "bytes" {
             return Ok(Pack::Bytes);
         }

@@ -9,7 +9,7 @@ use super::args::{
 };
 use super::detached;
 use super::errors::{Error, Result, invalid_field, invalid_format, invalid_option};
-use super::record::{Names, Record, hash_of, returned_by_value};
+use super::record::{self, Names, Record, hash_of, returned_by_value};
 use super::value::objects::Objects;
 use super::value::read::value_with;
 use super::value::{are_common, converter};
@@ -107,8 +107,11 @@ impl Shrunk {
         Number(self.tokens_before.0 - self.tokens_after.0)
     }
 
-    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
-        Ok(self.numbers() == other.numbers() && self.text.bind(py).as_any().eq(&other.text)?)
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        record::equality(other, |other: &Bound<'_, Self>| {
+            let (text, other) = (self.text.bind(other.py()).as_any(), other.get());
+            Ok(self.numbers() == other.numbers() && text.eq(&other.text)?)
+        })
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
@@ -315,7 +318,7 @@ enum Counter<'py> {
 impl<'py> Counter<'py> {
     fn new(py: Python<'py>, tokenizer: Option<Bound<'py, PyAny>>) -> PyResult<Self> {
         let Some(tokenizer) = tokenizer else { return Ok(Self::Estimate) };
-        if tokenizer.eq("estimate")? {
+        if tokenizer.eq(Str("estimate"))? {
             return Ok(Self::Estimate);
         }
         if tokenizer.is_callable() {

@@ -17,7 +17,7 @@ use compactwire::compact::{self, EncodeOptions, Format};
 use pyo3::IntoPyObjectExt;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PyString, PyTuple};
 use std::borrow::Cow;
 
 /// A call of a tool by a model.
@@ -110,14 +110,17 @@ impl ToolCall {
         record::called(slf, parts)
     }
 
-    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.key(py).and_then(|key| Ok(key == other.key(py)?)) {
-            Ok(equal) => Ok(PyBool::new(py, equal).to_owned().into_any().unbind()),
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let equal = record::equality(other, |other: &Bound<'_, Self>| {
+            Ok(self.key(py)? == other.get().key(py)?)
+        });
+        match equal {
             // Python then compares by identity.
             Err(error) if error.is_instance(py, classes::UnsupportedValue::class(py)?) => {
                 Ok(py.NotImplemented())
             }
-            Err(error) => Err(error),
+            equal => equal,
         }
     }
 
@@ -157,7 +160,7 @@ impl ToolCall {
     }
 
     fn fields<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let fields = FIELDS.map(|name| slf.getattr(name));
+        let fields = FIELDS.map(|name| slf.getattr(Str(name)));
         make_tuple(slf.py(), fields.into_iter())
     }
 }

@@ -162,7 +162,9 @@ pub(crate) fn path(value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
 fn path_or(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<PathBuf> {
     value.extract().map_err(|error| {
         surrogate_in(value, name, &error).unwrap_or_else(|| {
-            let is_wrong = lacks_method(value, "__fspath__");
+            // Without memory, a path has another error.
+            let is_type = error.is_instance_of::<PyTypeError>(value.py());
+            let is_wrong = is_type && lacks_method(value, "__fspath__");
             if is_wrong { wrong_type(value, name, expected) } else { error }
         })
     })

@@ -24,7 +24,8 @@ pub(crate) use number::{
     clamped, depth, double, int64, min_saving, natural, shown, sizes, token_count,
 };
 pub(crate) use object::{
-    Passed, Unused, boolean, check_callable, each, iterator, lacks_method, names, text, wrong_type,
+    Passed, Unused, as_mapping, boolean, check_callable, each, is_sequence, iterator, lacks_method,
+    names, text, wrong_type,
 };
 pub(crate) use option::{
     choice, layout, one_of, protocol, replace, word, words, words_if_any, written,

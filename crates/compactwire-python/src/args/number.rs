@@ -3,7 +3,7 @@
 use super::object::{lacks_method, wrong_type};
 use super::text::class_name;
 use crate::errors::{invalid_field, invalid_option, unsupported};
-use crate::make::{import_class, name, py_error};
+use crate::make::{Number, import_class, name, py_error};
 use crate::value::kind::digits;
 use compactwire::excerpt::EXCERPT_CHARS;
 use compactwire::gcf::{self, Limits};
@@ -93,7 +93,7 @@ pub(crate) fn token_count(value: &Bound<'_, PyAny>, option: &str) -> PyResult<u6
 pub(crate) fn clamped(value: &Bound<'_, PyAny>, option: &str) -> PyResult<i64> {
     match integer(value) {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-            Ok(if value.lt(0)? { i64::MIN } else { i64::MAX })
+            Ok(if value.lt(Number(0_i64))? { i64::MIN } else { i64::MAX })
         }
         result => result.map_err(|error| not_int(value, option, error)),
     }
@@ -162,7 +162,7 @@ fn size(value: &Bound<'_, PyAny>, option: &str) -> PyResult<usize> {
         Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => {
             Err(not_int(value, option, error))
         }
-        Err(_) if value.lt(0)? => Err(negative()),
+        Err(_) if value.lt(Number(0_i64))? => Err(negative()),
         Err(_) => Ok(usize::MAX),
     }
 }

@@ -1,11 +1,15 @@
 //! The type of an argument, and the items of an iterable.
 
 use super::text::{class_name, surrogate_in_gcf, utf8_if_whole, utf8_or};
-use crate::make::{ensure_memory, push, py_error};
+use crate::make::{Str, ensure_memory, import_class, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyIterator, PyMemoryView, PySequence, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMapping, PyMemoryView, PyString,
+    PyTuple, PyType,
+};
 use std::convert::Infallible;
 use std::fmt::Display;
 
@@ -53,7 +57,33 @@ pub(crate) fn iterator<'py>(
 /// one that the method raised.
 #[cold]
 pub(crate) fn lacks_method(value: &Bound<'_, PyAny>, name: &str) -> bool {
-    matches!(value.get_type().hasattr(name), Ok(false))
+    matches!(value.get_type().hasattr(Str(name)), Ok(false))
+}
+
+/// Whether an object is a list, a tuple or another `collections.abc.Sequence`. PyO3 takes every exception in the
+/// check, such as one for too little memory, for "no".
+pub(crate) fn is_sequence(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return Ok(true);
+    }
+    let py = value.py();
+    let class = import_class(py, &CLASS, name!(py, "collections.abc")?, name!(py, "Sequence")?)?;
+    value.is_instance(class)
+}
+
+/// An object as a mapping if it is a dict or another `collections.abc.Mapping`, checked as in [`is_sequence`].
+pub(crate) fn as_mapping<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+) -> PyResult<Option<&'a Bound<'py, PyMapping>>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = value.py();
+    let is_mapping = value.is_instance_of::<PyDict>() || {
+        let class = import_class(py, &CLASS, name!(py, "collections.abc")?, name!(py, "Mapping")?)?;
+        value.is_instance(class)?
+    };
+    // SAFETY: PyO3 checks the same.
+    Ok(is_mapping.then(|| unsafe { value.cast_unchecked::<PyMapping>() }))
 }
 
 /// More than the values of most rows, because a check costs as much as the conversion of a value.
@@ -70,7 +100,7 @@ pub(crate) fn names(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
             "fields must be a list of names, not str: pass [{name}]"
         )));
     }
-    if value.cast::<PySequence>().is_err() {
+    if !is_sequence(value)? {
         return Err(wrong_type(value, "fields", "a sequence of str"));
     }
     let mut names = Vec::new();

@@ -2,8 +2,10 @@
 
 use super::number::shown;
 use super::object::{text, wrong_type};
+use super::text::lossy;
 use super::text::{enough_for, utf8, utf8_if_whole};
 use crate::errors::invalid_option;
+use crate::make::Str;
 use compactwire::compact::delta::Replace;
 use compactwire::compact::{Choice, Format, Layout, Protocol};
 use compactwire::excerpt::excerpt;
@@ -132,12 +134,12 @@ pub(crate) fn layout(value: &Bound<'_, PyAny>) -> PyResult<Layout> {
             Ok(3) => return Ok(Layout::V3),
             _ => {}
         }
-    } else if value.eq("map")? {
+    } else if value.eq(Str("map"))? {
         return Ok(Layout::Map);
     }
     let expected = "1, 2, 3 or 'map'";
     let found = match (value.cast::<PyString>(), value.cast::<PyInt>()) {
-        (Ok(text), _) => excerpt(&text.to_string_lossy()),
+        (Ok(text), _) => excerpt(&lossy(text)?),
         (Err(_), Ok(number)) if !number.is_instance_of::<PyBool>() => shown(number),
         _ => return Err(wrong_type(value, "msgpack_version", expected)),
     };

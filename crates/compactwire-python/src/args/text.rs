@@ -15,8 +15,7 @@ pub(crate) fn lossy<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>>
     if let Some(content) = utf8_if_whole(text)? {
         return Ok(content.into());
     }
-    ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
-    Ok(text.to_string_lossy())
+    Ok(String::from_utf8_lossy(&utf8_with_surrogates(text)?).into_owned().into())
 }
 
 /// The bytes for each character of a string with lone surrogates: two copies of four bytes.

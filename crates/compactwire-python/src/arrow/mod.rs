@@ -11,7 +11,7 @@ use crate::args::{class_name, one_of, shown};
 use crate::column::{Column, column};
 use crate::errors::{Result, invalid_option};
 use crate::interrupt::attached;
-use crate::make::py_error;
+use crate::make::{Number, py_error};
 use compactwire::arrow::{self as core, OnError, RowOptions};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ fn count(threads: &Bound<'_, PyAny>) -> PyResult<usize> {
     match threads.extract::<usize>() {
         Ok(threads) if threads > 0 => Ok(threads),
         Err(error) if !error.is_instance_of::<PyOverflowError>(threads.py()) => Err(error),
-        Err(_) if threads.gt(0)? => Ok(usize::MAX),
+        Err(_) if threads.gt(Number(0_i64))? => Ok(usize::MAX),
         _ => {
             let message = format!("threads must be 1 or more, not {}", shown(threads));
             Err(invalid_option("threads", &message))

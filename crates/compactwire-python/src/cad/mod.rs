@@ -6,7 +6,7 @@
 
 mod stream;
 
-use super::args::{self, Input, each, read_file, sizes};
+use super::args::{self, Input, each, is_sequence, read_file, sizes};
 use super::detached;
 use super::errors::classes::CompactParseError;
 use super::errors::{Error, Result, invalid_option};
@@ -25,7 +25,7 @@ use compactwire::text::scan;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PySequence, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
 use std::ffi::CString;
 
 /// vcad documents as compact text and bytes; import `compactwire.cad` instead.
@@ -241,7 +241,7 @@ impl FromPyObject<'_, '_> for Lossy {
             py_error::<PyTypeError>(message)
         };
         // PyO3's conversion to `Vec` would trust the length that a sequence states, and reserve memory for it.
-        if value.is_instance_of::<PyString>() || value.cast::<PySequence>().is_err() {
+        if value.is_instance_of::<PyString>() || !is_sequence(&value)? {
             return Err(wrong());
         }
         let mut losses = Losses::default();

@@ -1,12 +1,12 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
-use crate::args::{class_name, enough_for, surrogate_at, utf8};
+use crate::args::{as_mapping, class_name, enough_for, surrogate_at, utf8};
 use crate::errors::invalid_path;
-use crate::make::{args, name, push, py_error};
+use crate::make::{Str, args, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyString};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
         return Err(py_error::<PyTypeError>(message));
     }
     let Ok(text) = given.cast::<PyString>() else { return Err(wrong(&given, field, expected)) };
-    if text.contains("\0")? {
+    if text.contains(Str("\0"))? {
         return Err(invalid_path(py, field, "a path must not contain NUL"));
     }
     // A name of a file that is not UTF-8 has surrogates, too, of which the path has the bytes.
@@ -66,7 +66,7 @@ pub(super) fn entries<'py>(
     field: &str,
     of: &str,
 ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-    let mapping = value.cast::<PyMapping>().map_err(|_| wrong(value, field, of))?;
+    let mapping = as_mapping(value)?.ok_or_else(|| wrong(value, field, of))?;
     let mut seen = HashSet::new();
     let pair = |entry: Bound<'py, PyAny>| {
         let (name, value): (Bound<'_, PyAny>, _) = entry

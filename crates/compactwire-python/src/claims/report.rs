@@ -5,7 +5,7 @@ use crate::args;
 use crate::errors::Result;
 use crate::errors::{claim_rejected, invalid_format};
 use crate::make::{Number, Str, join, make_bytes, make_list, make_str, make_tuple, name};
-use crate::record::{Frozen, Names, Record, hash_of, reduced, returned_by_value};
+use crate::record::{self, Frozen, Names, Record, hash_of, reduced, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyList, PyString, PyTuple, PyType};
@@ -179,8 +179,8 @@ impl ClaimReport {
         })
     }
 
-    fn __eq__(&self, other: &Self) -> bool {
-        self.core == other.core
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        record::equality(other, |other: &Bound<'_, Self>| Ok(self.core == other.get().core))
     }
 
     fn __hash__(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::arguments;
 use super::report::ClaimReport;
-use crate::args::named;
+use crate::args::{as_mapping, lossy, named};
 use crate::args::{check_callable, class_name};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
@@ -11,7 +11,7 @@ use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyMapping, PyString};
+use pyo3::types::{PyBool, PyInt, PyString};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -200,15 +200,15 @@ impl Heartbeat {
 /// `limits=`: a mapping of known names to numbers.
 fn overrides(given: &Bound<'_, PyAny>) -> PyResult<Limits> {
     let (mut limits, mut seen) = (Limits::default(), HashSet::new());
-    let given = given
-        .cast::<PyMapping>()
-        .map_err(|_| py_error::<PyTypeError>("limits must be a mapping of names to numbers"))?;
+    let Some(given) = as_mapping(given)? else {
+        return Err(py_error::<PyTypeError>("limits must be a mapping of names to numbers"));
+    };
     for item in given.items()?.iter() {
         let (name, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
         let name = name
             .cast::<PyString>()
             .map_err(|_| py_error::<PyTypeError>("a limit's name must be a str"))?;
-        let name = name.to_string_lossy();
+        let name = lossy(name)?;
         let Some(limit) = limits.by_name(&name) else {
             let names = Limits::NAMES.join(", ");
             let message = format!("unknown limit {}; the limits are {names}", excerpt(&name));
@@ -234,7 +234,7 @@ fn whole(value: &Bound<'_, PyAny>, name: &str, least: u64) -> PyResult<u64> {
             u64::try_from(number).ok().filter(|number| *number >= least).ok_or_else(too_small)
         }
         Err(error) if !error.is_instance_of::<PyOverflowError>(value.py()) => Err(error),
-        Err(_) if value.lt(0)? => Err(too_small()),
+        Err(_) if value.lt(Number(0_i64))? => Err(too_small()),
         Err(_) => Ok(i64::MAX as u64),
     }
 }

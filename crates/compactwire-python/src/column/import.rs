@@ -8,7 +8,7 @@ use super::{ARRAY, Column, SCHEMA, STREAM};
 use crate::args::{class_name, utf8_if_whole};
 use crate::errors::{Error, Result};
 use crate::interrupt::attached;
-use crate::make::{args, name, py_error};
+use crate::make::{Str, args, name, py_error};
 use compactwire::arrow::{self as core, FFI_ArrowArray, FFI_ArrowArrayStream, FFI_ArrowSchema};
 use compactwire::excerpt::{one_line, path_step};
 use compactwire::gcf;
@@ -264,7 +264,7 @@ pub(crate) fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
 /// The method that reads a lazy frame or column into memory.
 pub(crate) fn lazy(object: &Bound<'_, PyAny>) -> Option<&'static str> {
     let class = object.get_type();
-    let has = |name| class.hasattr(name).unwrap_or(false);
+    let has = |name| class.hasattr(Str(name)).unwrap_or(false);
     let calls = [("__dask_graph__", "compute"), ("collect_schema", "collect")];
     calls.into_iter().find_map(|(mark, call)| has(mark).then_some(call))
 }

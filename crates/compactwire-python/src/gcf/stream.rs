@@ -5,7 +5,7 @@
 //! the target the text is incomplete, and every call raises.
 
 use super::keyed::scalar_at;
-use crate::args::{self, Unused, each, names, wrong_type};
+use crate::args::{self, Unused, as_mapping, each, names, wrong_type};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::lock::Writing;
@@ -16,7 +16,7 @@ use compactwire::gcf::{Code, Error, rows};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyEllipsis, PyFrozenSet, PyList, PyMapping, PySet, PyTuple};
+use pyo3::types::{PyEllipsis, PyFrozenSet, PyList, PySet, PyTuple};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes an object of scalars, lists and tables, row by row.
@@ -222,7 +222,7 @@ fn check_order(values: &Bound<'_, PyAny>, order: &str) -> PyResult<()> {
     }
     if values.is_instance_of::<PySet>()
         || values.is_instance_of::<PyFrozenSet>()
-        || values.cast::<PyMapping>().is_ok()
+        || as_mapping(values)?.is_some()
     {
         let expected = format!("an iterable of str, int, float, bool or None, {order}");
         return Err(wrong_type(values, "values", &expected));

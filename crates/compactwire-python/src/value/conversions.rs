@@ -5,7 +5,7 @@ use super::kind::{Kind, is_container, kind};
 use super::moments;
 use crate::args::{check_callable, one_of};
 use crate::column::is_column;
-use crate::make::{args, ensure_memory, name, py_error};
+use crate::make::{Str, args, name, py_error};
 use compactwire::interrupt::unchecked;
 use compactwire::memory;
 use pyo3::exceptions::PyRuntimeError;
@@ -20,9 +20,6 @@ const MAX_DEFAULTS: usize = 128;
 
 /// The functions `common` and `common_or` of `compactwire._types`.
 static COMMON: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
-
-/// More bytes of memory than the import of a module takes.
-const IMPORT_SIZE: usize = 4 << 20;
 
 /// Whether `types=` names the common types; an error for another word, and for a `default=` that is no function.
 pub(crate) fn are_common(types: &str, default: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
@@ -41,10 +38,8 @@ pub(crate) fn converter<'py>(
         return Ok(default.cloned());
     }
     let [common, common_or] = COMMON.get_or_try_init(py, || {
-        // PyO3 panics if there is not enough memory for a name.
-        ensure_memory(IMPORT_SIZE)?;
         let module = py.import(name!(py, "compactwire._types")?)?;
-        let function = |name| module.getattr(name).map(Bound::unbind);
+        let function = |name| module.getattr(Str(name)).map(Bound::unbind);
         PyResult::Ok([function("common")?, function("common_or")?])
     })?;
     match default {

@@ -9,7 +9,7 @@ use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
 use crate::interrupt::detached;
 use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str, name};
-use crate::record::{Names, Record, reduced};
+use crate::record::{self, Names, Record, reduced};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -161,9 +161,12 @@ impl Payload {
         Ok(self.edges.get_or_try_init(py, tuple)?.clone_ref(py))
     }
 
-    fn __eq__(&self, other: &Self, py: Python<'_>) -> PyResult<bool> {
-        let size = self.core.size().saturating_add(other.core.size());
-        on_payloads(py, size, || self.core == other.core)
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        record::equality(other, |other: &Bound<'_, Self>| {
+            let (py, other) = (other.py(), &other.get().core);
+            let size = self.core.size().saturating_add(other.size());
+            on_payloads(py, size, || self.core == *other)
+        })
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
