@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import mmap
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,8 +13,23 @@ from typing import ParamSpec, TypeVar
 LONG = 1 << 17
 """The size of a body or text whose work takes long."""
 
+# More bytes than the first calls of a thread take from the system. They are not written.
+_ROOM = 2 << 20
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+
+
+def check_room() -> None:
+    """Raise `MemoryError` unless there is memory for a new thread.
+
+    Python waits for ever for the start of a thread that has no memory for its first call.
+    """
+    try:
+        mmap.mmap(-1, _ROOM).close()
+    except OSError as error:
+        message = "there is not enough memory for a new thread"
+        raise MemoryError(message) from error
 
 
 @functools.cache
@@ -59,6 +75,7 @@ async def run(
     bound = functools.partial(work, *arguments, **named)
     done: Future[_Result] = Future()
     context = contextvars.copy_context()
+    check_room()
     try:
         loop.run_in_executor(_pool(), _do, done, functools.partial(context.run, bound))
     except NotImplementedError:

@@ -69,9 +69,9 @@ pub use key::SigningKey;
 pub use metrics::{Computed, estimate as estimate_tokens};
 pub use options::{Inputs, Limits, Options, Progress};
 pub use produce::{
-    Item, Signing, build_bundle, canonical_json, make_claim, make_receipt, make_trust_policy,
-    merkle_attestation, merkle_root, parse_json, sign_receipt, verify_merkle_signature, write_json,
-    write_receipt,
+    Bundle, Item, Signing, build_bundle, canonical_json, make_claim, make_receipt,
+    make_trust_policy, merkle_attestation, merkle_root, parse_json, sign_receipt,
+    verify_merkle_signature, write_json, write_receipt,
 };
 pub use report::{CHECK_COUNT, Problem, REPORT_VERSION, Report, Status};
 pub use signer::Scope;

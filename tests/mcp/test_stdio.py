@@ -12,10 +12,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from compactwire.mcp import _http, _stdio
+from compactwire.mcp._host import End
 from tests.mcp.test_projection import ROWS, SHORT, TEXT
 
 if TYPE_CHECKING:
@@ -625,3 +629,25 @@ def test_structured_content_can_be_kept(tmp_path: Path) -> None:
     assert result["content"][0]["text"] == SHORT
     host.end()
     assert [path.name for path in (tmp_path / "compactwire" / "mcp").iterdir()] == ["_x_y.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("pump", "side"),
+    [(_stdio._pump_host, "host"), (_stdio._pump_server, "server"), (_http._pump_host, "host")],
+)
+def test_a_message_that_does_not_fit_in_memory_is_an_error(
+    pump: Any, side: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    ends: SimpleQueue[End] = SimpleQueue()
+    child: Any = SimpleNamespace(
+        stdout=0, write=fail, pass_on=fail, from_host=fail, failure=None, sent_too_long=False
+    )
+    relay = SimpleNamespace(from_host=fail)
+    for module in (_stdio, _http):
+        monkeypatch.setattr(module, "lines", lambda *_: iter([b"a line"]))
+    pump(*((child, 9) if pump is _http._pump_host else (child, relay, 9)), ends)
+    assert str(child.failure) == f"there is not enough memory for a message of the {side}"
+    assert ends.get_nowait() == End(side)

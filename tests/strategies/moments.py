@@ -20,8 +20,11 @@ def interrupted(
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         nonlocal left
-        # Python ignores what is raised when it closes a generator.
-        if event == "c_call" or frame.f_code.co_flags & inspect.CO_GENERATOR:
+        # Python ignores what is raised when it closes a generator. What is raised when a coroutine
+        # waits would not be raised in it.
+        flags = frame.f_code.co_flags
+        waits = event == "return" and flags & inspect.CO_COROUTINE
+        if event == "c_call" or waits or flags & inspect.CO_GENERATOR:
             return
         if frame.f_code.co_filename.endswith(files):
             left -= 1

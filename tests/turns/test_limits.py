@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,3 +165,35 @@ def test_a_clock_that_is_set_back_forgets_no_new_conversation(
         store.answer("c", Turn(1, frames), lambda request: "x")
         assert store.load("c") is not None
         assert len(store) == most
+
+
+NO_ROOM = """
+import resource, sys
+import compactwire as cw
+from compactwire.turns import SQLiteSessionStore, Turn
+
+session = cw.Session()
+turns = [Turn(n, session.encode_request(context=f"turn {n}")) for n in range(1, 5)]
+store = SQLiteSessionStore(sys.argv[1])
+for turn in turns[:3]:
+    store.answer("c", turn, lambda _: "ok")
+free = [object() for _ in range(100_000)]
+kept = free[::500]
+del free
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+try:
+    store.answer("c", turns[3], lambda _: "ok")
+except MemoryError:
+    pass
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(store.answer("c", turns[3], lambda _: "ok"))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: needs a limit of address space")
+def test_a_turn_without_memory_for_a_thread_does_not_wait_for_it(tmp_path: Path) -> None:
+    # Python waits for ever for the start of a thread that has no memory for its first call.
+    command = [sys.executable, "-c", NO_ROOM, tmp_path / "store.db"]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert done.stdout == b"ok\n", done.stderr

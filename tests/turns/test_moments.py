@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -80,6 +81,28 @@ def test_a_sender_repeats_the_same_turn(text: str | None, checked: bool) -> None
         if not reached:
             break
     assert number > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_coroutine_leaves_no_lock_behind(kind: type[BaseException]) -> None:
+    async def respond(_: cw.Request) -> str:
+        return "ok"
+
+    async def deliver(turn: Turn) -> str | bytes:
+        return await store.answer_async("c", turn, respond)
+
+    def send(sender: Sender) -> str | bytes:
+        with closing(asyncio.new_event_loop()) as loop:
+            work = asyncio.wait_for(sender.send_async(deliver, context="a turn"), 20)
+            return loop.run_until_complete(work)
+
+    for number in itertools.count(1):
+        store, sender = MemorySessionStore(), Sender()
+        reached = interrupted(number, ("_lock.py",), kind(), partial(send, sender))
+        assert send(sender) == "ok"
+        if not reached:
+            break
+    assert number > 5
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -164,6 +164,11 @@ def unreadable(error: OSError) -> OSError | None:
     return OSError(f"standard input cannot be read: {error.strerror}")
 
 
+def too_large(side: str) -> OSError:
+    """The error for a message that does not fit in memory."""
+    return OSError(f"there is not enough memory for a message of the {side}")
+
+
 def unread(seconds: float) -> OSError:
     """The error for a host that reads no more, though it has not left."""
     return OSError(

@@ -24,6 +24,7 @@ from ._host import (
     lines,
     prepare,
     signals,
+    too_large,
     unread,
     unreadable,
 )
@@ -130,5 +131,7 @@ def _pump_host(link: Link, max_message: int, ends: queue.SimpleQueue[End]) -> No
         end = End("host", too_long=True)
     except OSError as error:
         link.failure = unreadable(error)
+    except MemoryError:
+        link.failure = too_large("host")
     finally:
         ends.put(end)

@@ -11,6 +11,7 @@ from ._schemas import slim
 
 try:
     import anyio.to_thread
+    from anyio.lowlevel import RunVar
     from fastmcp.exceptions import NotFoundError
     from fastmcp.server.middleware import Middleware
     from fastmcp.tools import ToolResult, base
@@ -33,9 +34,26 @@ _RAW = getattr(base, "RawStructuredToolResult", ToolResult)
 # Characters of text from which the work leaves the event loop, which other calls wait for.
 _LONG = 1 << 15
 
+# How many results are worked on at once.
+_AT_ONCE = 4
+
+_threads: RunVar[anyio.CapacityLimiter] = RunVar("compactwire_threads")
+
 # The middlewares around this call, by identity, each with the reasons why the results of the calls
 # that its tool makes stay as they are.
 _running: ContextVar[dict[int, list[str]]] = ContextVar("compactwire_running")
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    """The threads of the event loop for this work.
+
+    Those that tools run in may all wait for a call that waits for us.
+    """
+    limiter = _threads.get(None)
+    if limiter is None:
+        limiter = anyio.CapacityLimiter(_AT_ONCE)
+        _threads.set(limiter)
+    return limiter
 
 
 class CompactMiddleware(Middleware):
@@ -129,7 +147,8 @@ class CompactMiddleware(Middleware):
         work = (tool, kept, texts, structured, stays)
         if sum(map(len, filter(None, (*texts, structured)))) < _LONG:
             return _changed(result, self._projector.result(*work))
-        return _changed(result, await anyio.to_thread.run_sync(self._projector.result, *work))
+        done = await anyio.to_thread.run_sync(self._projector.result, *work, limiter=_limiter())
+        return _changed(result, done)
 
     async def _kept(self, context: Any) -> str:
         """Why the texts of this call are left as they are, as far as the call tells."""

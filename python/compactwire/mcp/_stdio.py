@@ -39,6 +39,7 @@ from ._host import (
     prepare,
     readable,
     signals,
+    too_large,
     unread,
     unreadable,
     write,
@@ -424,6 +425,8 @@ def _pump_host(
         end = End("host", too_long=True)
     except OSError as error:
         child.failure = unreadable(error)
+    except MemoryError:
+        child.failure = too_large("host")
     finally:
         ends.put(end)
 
@@ -442,5 +445,7 @@ def _pump_server(
     except OSError as error:
         child.failure = error
         end = End("host")
+    except MemoryError:
+        child.failure = too_large("server")
     finally:
         ends.put(end)

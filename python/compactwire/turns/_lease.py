@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .._texts import real
+from .._threads import check_room
 from ..errors import TurnInProgress
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ class Lease:
             # The event loop has ended without this task: nothing can be awaited any more.
             self._start_release()
         else:
-            await finished(self._try_release)
+            # Without memory for a thread, the lease ends by itself.
+            with contextlib.suppress(MemoryError):
+                await finished(self._try_release)
 
     def _pauses(self) -> Iterator[float]:
         """The seconds to wait before each further attempt; `TurnInProgress` after the deadline."""
@@ -137,6 +140,7 @@ class Lease:
         seconds = real("lease()", self._store.lease(self._conversation, self._holder))
         if 0 < seconds < float("inf"):
             given = (weakref.ref(self), self._ended, seconds / 3)
+            check_room()
             self._renewal = threading.Thread(target=_renew, args=given, daemon=True)
             self._renewal.start()
         return seconds > 0
@@ -170,8 +174,9 @@ class Lease:
     def _start_release(self) -> None:
         """Release the lease in a thread, and wait for a short time only."""
         release = threading.Thread(target=self._try_release, daemon=True)
-        # A process that ends, or has too many threads, starts none.
-        with contextlib.suppress(RuntimeError):
+        # A process that ends, or has too many threads or no memory, starts none.
+        with contextlib.suppress(RuntimeError, MemoryError):
+            check_room()
             release.start()
             release.join(_RELEASE_S)
 
@@ -203,6 +208,7 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     would begin while this one is being kept.
     """
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    check_room()
     # A future of the loop, which is not cancelled with all tasks when `asyncio.run` ends.
     running = loop.run_in_executor(_threads(os.getpid()), context.run, function)
     cancelled: asyncio.CancelledError | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..errors import NestedTurn
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 
 _Result = TypeVar("_Result")
+
+# The argument of `Lock.acquire`, not to wait.
+_AT_ONCE = (False,)
 
 
 class _Holder(NamedTuple):
@@ -71,15 +75,27 @@ class TurnLock:
             finally:
                 self._holder = None
 
-    def acquire(self, task: asyncio.Task[object] | None) -> bool:
-        """Hold the lock in a coroutine, if it is free; return whether it was."""
-        self.check(task)
-        if not self._lock.acquire(blocking=False):
-            return False
-        self._holder = _Holder(threading.get_ident(), task)
-        return True
+    async def hold_async(
+        self, work: Callable[[], Awaitable[_Result]], wait: Callable[[], Awaitable[object]]
+    ) -> _Result:
+        """Hold the lock while a coroutine runs; `wait` is awaited as long as it is not free."""
+        import asyncio
 
-    def release(self) -> None:
-        """Release the lock after `acquire`."""
-        self._holder = None
-        self._lock.release()
+        task = asyncio.current_task()
+        self.check(task)
+        holder = _Holder(threading.get_ident(), task)
+        # Whether the lock is held. No handler of a signal runs between its acquisition and this
+        # note, which takes no memory, nor before its release: both are single calls of C.
+        held = deque((False,), maxlen=1)
+        try:
+            while True:
+                held.extend(map(self._lock.acquire, _AT_ONCE))
+                if held[0]:
+                    break
+                await wait()
+            self._holder = holder
+            return await work()
+        finally:
+            if held[0]:
+                self._holder = None
+                self._lock.release()

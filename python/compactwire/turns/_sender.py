@@ -171,33 +171,35 @@ class Sender:
 
         check_callable("deliver", deliver)
         request = _repeatable(request)
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        self._lock.check(task)
+        loop = asyncio.get_running_loop()
+        self._lock.check(asyncio.current_task())
+
+        async def sent() -> _Answer:
+            for attempt in range(1, ATTEMPTS + 1):
+                try:
+                    turn = self._begin(request)
+                    delivery = deliver(turn)
+                    check_awaitable("deliver", delivery, "send")
+                    answer = await delivery
+                    self._delivered(turn, request)
+                except BaseException as error:
+                    if not self._take_back(error) or attempt == ATTEMPTS:
+                        raise
+                else:
+                    return answer
+            raise AssertionError("the last attempt returns or raises")
+
+        async def refuse() -> None:
+            raise RuntimeError(
+                "use either send or send_async of one sender, not both at once, "
+                "and send_async in one event loop at a time"
+            )
+
         # A lock that tasks have waited for belongs to their event loop.
         if self._queue is None or self._queue[0] is not loop:
             self._queue = loop, asyncio.Lock()
         async with self._queue[1]:
-            if not self._lock.acquire(task):
-                raise RuntimeError(
-                    "use either send or send_async of one sender, not both at once, "
-                    "and send_async in one event loop at a time"
-                )
-            try:
-                for attempt in range(1, ATTEMPTS + 1):
-                    try:
-                        turn = self._begin(request)
-                        delivery = deliver(turn)
-                        check_awaitable("deliver", delivery, "send")
-                        answer = await delivery
-                        self._delivered(turn, request)
-                    except BaseException as error:
-                        if not self._take_back(error) or attempt == ATTEMPTS:
-                            raise
-                    else:
-                        return answer
-                raise AssertionError("the last attempt returns or raises")
-            finally:
-                self._lock.release()
+            return await self._lock.hold_async(sent, refuse)
 
     def go_on(self, last: int, /) -> None:
         """Go on after a `TurnConflict`: the next turn has a number after `last`.

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from math import inf
 from typing import Any, NamedTuple
@@ -226,14 +225,18 @@ class SessionStore(ABC):
         If the task is cancelled while the answer is being kept, it ends when it has been kept.
         """
         lease = self._lease(conversation, turn, respond)
-        async with self._held(conversation), lease:
-            opened = await finished(partial(self._open, conversation, turn))
-            if isinstance(opened, SavedSession):
-                return opened.answer
-            response = respond(opened.request)
-            check_awaitable("respond", response, "answer")
-            answer = await response
-            return await finished(partial(self._close, opened, answer))
+
+        async def answered() -> str | bytes:
+            async with lease:
+                opened = await finished(partial(self._open, conversation, turn))
+                if isinstance(opened, SavedSession):
+                    return opened.answer
+                response = respond(opened.request)
+                check_awaitable("respond", response, "answer")
+                answer = await response
+                return await finished(partial(self._close, opened, answer))
+
+        return await self._hold_async(conversation, answered)
 
     def _lease(self, conversation: str, turn: Turn, respond: object) -> Lease:
         # A request without an id must not continue the conversation of another one without an id.
@@ -248,23 +251,19 @@ class SessionStore(ABC):
         lock: TurnLock = locks.of(conversation, lambda: TurnLock(_ADVICE, conversation))
         return lock
 
-    @asynccontextmanager
-    async def _held(self, conversation: str) -> AsyncIterator[None]:
+    async def _hold_async(
+        self, conversation: str, work: Callable[[], Awaitable[str | bytes]]
+    ) -> str | bytes:
         """Hold the lock of a conversation, as `answer` does."""
         import asyncio
 
         # The tasks of one event loop wait in order; at most one of them asks for the lock, which a
         # thread or a task of another event loop may hold.
         queue = self._turn_locks.queues.of((conversation, asyncio.get_running_loop()), asyncio.Lock)
-        lock, task = self._lock(conversation), asyncio.current_task()
-        lock.check(task)
+        lock = self._lock(conversation)
+        lock.check(asyncio.current_task())
         async with queue:
-            while not lock.acquire(task):
-                await asyncio.sleep(_POLL_S)
-            try:
-                yield
-            finally:
-                lock.release()
+            return await lock.hold_async(work, partial(asyncio.sleep, _POLL_S))
 
     def _open(self, conversation: str, turn: Turn) -> _Opened | SavedSession:
         saved = self._loaded(conversation)

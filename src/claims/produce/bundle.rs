@@ -59,9 +59,41 @@ pub fn build_bundle(
     message_id: &str,
     items: &[Item],
 ) -> Result<Value<'static>> {
-    let (manifest, texts) = manifest(run_id, job_id, message_id, items)?;
-    output::fill(folder, ARTIFACTS, &texts, (BUNDLE, &canon_lf(&manifest)))?;
-    Ok(manifest)
+    let bundle = Bundle::new(run_id, job_id, message_id, items)?;
+    bundle.write(folder)?;
+    Ok(bundle.manifest)
+}
+
+/// A bundle that is not written yet.
+#[derive(Debug)]
+pub struct Bundle {
+    manifest: Value<'static>,
+    /// The paths and texts of the artifacts.
+    texts: Vec<(String, String)>,
+}
+
+impl Bundle {
+    /// Makes the manifest and the artifacts, as [`build_bundle`].
+    ///
+    /// # Errors
+    /// [`ProduceError`]: the bundle would not verify.
+    pub fn new(run_id: &str, job_id: &str, message_id: &str, items: &[Item]) -> Result<Self> {
+        let (manifest, texts) = manifest(run_id, job_id, message_id, items)?;
+        Ok(Self { manifest, texts })
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Value<'static> {
+        &self.manifest
+    }
+
+    /// Writes the bundle to a folder that is new or empty.
+    ///
+    /// # Errors
+    /// [`ProduceError`]: the folder is not empty, or a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        output::fill(folder, ARTIFACTS, &self.texts, (BUNDLE, &canon_lf(&self.manifest)))
+    }
 }
 
 /// Builds the manifest, and the path and text of each artifact.

@@ -15,7 +15,7 @@ mod claim;
 pub(super) mod output;
 mod receipts;
 
-pub use bundle::{Item, build_bundle};
+pub use bundle::{Bundle, Item, build_bundle};
 pub use claim::{make_claim, make_trust_policy};
 pub use receipts::{
     Signing, make_receipt, merkle_attestation, merkle_root, sign_receipt, verify_merkle_signature,

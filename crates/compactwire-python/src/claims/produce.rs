@@ -9,7 +9,7 @@ use crate::interrupt::attached;
 use crate::make::PathString;
 use crate::value;
 use crate::value::read;
-use compactwire::claims::{self, Item, Scope, Signing};
+use compactwire::claims::{self, Bundle, Item, Scope, Signing};
 use compactwire::excerpt::excerpt;
 use compactwire::value::Value;
 use pyo3::prelude::*;
@@ -63,9 +63,11 @@ pub(super) fn build_bundle<'py>(
     let items = each(items, "items", "mappings")?.zip(0..);
     let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
     let items = collect(items)?;
-    let made =
-        py.detach(|| attached(|| claims::build_bundle(&folder, &run, &job, &message, &items)))?;
-    Ok(dict(py, &made?)?)
+    let made = py.detach(|| attached(|| Bundle::new(&run, &job, &message, &items)))??;
+    // Made before the bundle is written: a call that raises leaves nothing behind.
+    let manifest = dict(py, made.manifest())?;
+    py.detach(|| attached(|| made.write(&folder)))??;
+    Ok(manifest)
 }
 
 fn item(item: &Bound<'_, PyAny>, place: &str) -> PyResult<Item> {

@@ -4,7 +4,9 @@
 use crate::args;
 use crate::errors::Result;
 use crate::errors::{claim_rejected, invalid_format};
-use crate::make::{Number, Str, join, make_bytes, make_list, make_str, make_tuple, name};
+use crate::make::{
+    Number, Str, ensure_memory, join, make_bytes, make_list, make_str, make_tuple, name,
+};
 use crate::record::{self, Frozen, Names, Record, hash_of, reduced, returned_by_value};
 use compactwire::claims::{CHECKS, REPORT_VERSION, Report, Status};
 use pyo3::prelude::*;
@@ -29,7 +31,18 @@ impl ClaimReport {
     pub(super) fn new(core: Report) -> Self {
         Self { core }
     }
+
+    /// Checks the memory for the report as Python objects: pythonize panics if there is not enough.
+    fn ensure_memory(&self) -> PyResult<()> {
+        let scopes = self.core.signature_scopes.iter().flatten();
+        let count = scopes.map(|all| all.len() + 1).sum::<usize>();
+        ensure_memory(count.saturating_mul(VALUE_SIZE).saturating_add(REST_SIZE))
+    }
 }
+
+/// The bytes of memory for a value in a list, and for a report without its lists.
+const VALUE_SIZE: usize = 64;
+const REST_SIZE: usize = 256 << 10;
 
 #[pymethods]
 impl ClaimReport {
@@ -107,12 +120,14 @@ impl ClaimReport {
     /// "spec" or "reference", or None for a signature that was not counted.
     #[getter]
     fn signature_scopes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        self.ensure_memory()?;
         Ok(pythonize(py, &self.core.signature_scopes)?)
     }
 
     /// The metrics: tokens, bytes, `compression_ratio`; None if they were not verified.
     #[getter]
     fn computed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        self.ensure_memory()?;
         Ok(pythonize(py, &self.core.computed)?)
     }
 
@@ -142,6 +157,7 @@ impl ClaimReport {
 
     /// Return the report as dict, list, str, int, float, bool and None.
     fn to_dict<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        self.ensure_memory()?;
         Ok(pythonize(py, &self.core)?)
     }
 

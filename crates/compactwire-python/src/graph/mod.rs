@@ -420,7 +420,9 @@ pub(super) fn respond<'py>(
         Some(snapshots) if lacks_method(snapshots, "keys") => {
             return Err(wrong_type(snapshots, "snapshots", "a dict of Payload"));
         }
-        Some(snapshots) if snapshots.contains(peer_root)? => Some(snapshots.get_item(peer_root)?),
+        Some(snapshots) if snapshots.contains(Str(peer_root))? => {
+            Some(snapshots.get_item(Str(peer_root))?)
+        }
         _ => None,
     };
     let base = match &known {
