@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from ._texts import check_path, one_line
 from .errors import OptionError
@@ -33,6 +35,37 @@ def connect(path: _Path, **options: Any) -> sqlite3.Connection:
         name = f"./{name}"
     database: sqlite3.Connection = sqlite3.connect(name, timeout=STEP_S, **options)
     return database
+
+
+def guard() -> threading.Lock:
+    """A lock for the statements of a connection, which no fork interrupts."""
+    lock = threading.Lock()
+    _guards.add(lock)
+    return lock
+
+
+# The guards of connections. The child of a fork inherits what SQLite notes about a file that is
+# locked: if that happens within a statement, the file is locked in the child for ever.
+_guards: WeakSet[threading.Lock] = WeakSet()
+_held = threading.local()
+
+# How long a fork waits for the end of a statement.
+_FORK_S = 1.0
+
+
+def _before_fork() -> None:
+    _held.guards = [lock for lock in list(_guards) if lock.acquire(timeout=_FORK_S)]
+
+
+def _after_fork() -> None:
+    while _held.guards:
+        _held.guards.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
 
 
 def retried(attempt: Callable[[], _Result], wait_s: float) -> _Result:

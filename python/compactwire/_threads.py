@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def _do(done: Future[_Result], work: Callable[[], _Result]) -> None:
+def do(done: Future[_Result], work: Callable[[], _Result]) -> None:
     """Do the work, unless it was cancelled before."""
     if not done.set_running_or_notify_cancel():
         return
@@ -77,7 +77,7 @@ async def run(
     context = contextvars.copy_context()
     check_room()
     try:
-        loop.run_in_executor(_pool(), _do, done, functools.partial(context.run, bound))
+        loop.run_in_executor(_pool(), do, done, functools.partial(context.run, bound))
     except NotImplementedError:
         # The event loop of a workflow that is replayed, which has no threads.
         return bound()

@@ -24,6 +24,7 @@ from compactwire import CompactWireError, OptionError, analysis, gcf
 from compactwire._csv import read_records
 from compactwire.analysis.corpus import naming_parquet
 from compactwire.analysis.extra import need
+from compactwire.analysis.sources import _kind_of_batch
 from tests.strategies.moments import interrupted
 from tests.strategies.privileges import guarded_lake, without_privileges
 
@@ -647,3 +648,14 @@ def test_ctrl_c_leaves_the_limit_of_the_module_csv() -> None:
         if not reached:
             break
     assert number > 20
+
+
+def test_a_batch_is_no_foreign_table_because_memory_is_short() -> None:
+    class Short:
+        schema = property(lambda _: take())
+
+    def take() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        _kind_of_batch(Short())

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import io
 import threading
+import traceback
 import tracemalloc
 import weakref
 from collections.abc import Iterator
@@ -337,3 +338,13 @@ def test_threads_take_turns_or_get_an_error() -> None:
     gate.set()
     thread.join()
     assert [error.code for error in caught if isinstance(error, gcf.GcfError)] == ["missing_header"]
+
+
+def test_an_error_that_is_raised_again_does_not_grow() -> None:
+    rows = gcf.iter_rows(io.StringIO("no GCF"))
+    depths = set()
+    for _ in range(4):
+        with pytest.raises(gcf.GcfError) as caught:
+            next(rows)
+        depths.add(len(list(traceback.walk_tb(caught.value.__traceback__))))
+    assert len(depths) == 1

@@ -651,3 +651,30 @@ def test_a_message_that_does_not_fit_in_memory_is_an_error(
     pump(*((child, 9) if pump is _http._pump_host else (child, relay, 9)), ends)
     assert str(child.failure) == f"there is not enough memory for a message of the {side}"
     assert ends.get_nowait() == End(side)
+
+
+READS_ONE = r"""
+import os, time
+line = b""
+while not line.endswith(b"\n"):
+    line += os.read(0, 1)
+os.close(0)
+time.sleep(2.5)
+os.write(1, b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--off"]])
+def test_a_server_that_reads_no_more_may_still_answer(options: list[str]) -> None:
+    asked = b"".join(
+        b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":["%s"]}\n' % (n, b"y" * 50)
+        for n in range(1, 3000)
+    )
+    relay = [sys.executable, "-m", "compactwire", "mcp", "proxy", "--no-ledger", *options, "--"]
+    command = [*relay, sys.executable, "-c", READS_ONE]
+    done = subprocess.run(command, input=asked, capture_output=True, check=False, timeout=50)
+    first, *others = done.stdout.splitlines()
+    assert json.loads(first) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert all(json.loads(other)["error"]["code"] == -32000 for other in others)
+    assert bool(others) != bool(options)
+    assert done.returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire.turns import MemorySessionStore, SavedSession, Sender, SessionStore, Turn
+from compactwire.turns import MemorySessionStore, SavedSession, Sender, SessionStore, Turn, _lease
 from tests.strategies.turns import HELLO, Server
 
 
@@ -257,3 +258,36 @@ def test_a_turn_that_fails_while_another_thread_reads_takes_back_only_itself(che
         sender.send(deliver, context="one two, not three. four", args=[object()], default=default)
     sender.send(deliver, context="one two, not three. five")
     assert seen[2:] == ["one two, not three. five"]
+
+
+def test_what_no_thread_could_take_is_not_done_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = Turn(1, cw.Session().encode_request(context="turn"))
+    free = threading.Event()
+
+    class Store(MemorySessionStore):
+        def load(self, conversation: str, /) -> SavedSession | None:
+            if conversation == "slow":
+                free.wait(20)
+            return super().load(conversation)
+
+    async def respond(_: cw.Request) -> str:
+        return "answer"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def use() -> None:
+        store = Store()
+        slow = asyncio.create_task(store.answer_async("slow", turn, respond))
+        await asyncio.sleep(0.1)
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="new thread"):
+            await store.answer_async("c", turn, respond)
+        monkeypatch.undo()
+        free.set()
+        assert await slow == "answer"
+        assert store.load("c") is None
+        assert await store.answer_async("c", turn, respond) == "answer"
+
+    monkeypatch.setattr(_lease, "_threads", functools.cache(lambda _: ThreadPoolExecutor()))
+    asyncio.run(use())

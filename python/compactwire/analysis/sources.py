@@ -190,8 +190,12 @@ def _kind_of_batch(source: Any) -> Literal["text", "json"] | None:
     # A frame of pandas and a relation of DuckDB have a column of this name as the attribute. Once
     # they are read, readers of arro3 and streams of nanoarrow raise an error for their schema.
     metadata: Any = None
-    with contextlib.suppress(Exception):
+    try:
         metadata = getattr(getattr(source, "schema", None), "metadata", None)
+    except MemoryError:
+        raise
+    except Exception:
+        pass
     kinds: dict[Any, Literal["text", "json"]] = {b"text": "text", b"json": "json"}
     return kinds.get(metadata.get(_KIND)) if isinstance(metadata, dict) else None
 

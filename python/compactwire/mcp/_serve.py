@@ -213,6 +213,9 @@ class _Connection:
         except TooLongError:
             self._failed = True
             self._warn(f"the host sent a message of more than {_MAX_MESSAGE:,} bytes")
+        except MemoryError:
+            self._failed = True
+            self._warn("there is not enough memory for a message of the host")
         except (OSError, *_ENDED):
             pass  # The host or the server has ended.
         finally:
@@ -273,7 +276,11 @@ class _Connection:
         if self._timer is None:
             self._timer = threading.Timer(_GRACE, self._give_up)
             self._timer.daemon = True
-            self._timer.start()
+            try:
+                self._timer.start()
+            except RuntimeError:
+                # The system starts no more threads. A call in the event loop may come late.
+                asyncio.get_running_loop().call_later(_GRACE, self._give_up)
 
     def _give_up(self) -> None:
         """End the process at once: nothing can stop a call in its thread."""

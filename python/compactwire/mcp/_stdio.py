@@ -419,8 +419,8 @@ def _pump_host(
     end = End("host")
     try:
         # `map` does not keep a line while the next one is read, as a loop would.
-        if not all(map(child.write, map(relay.from_host, lines(STDIN, limit)))):
-            end = End("server")
+        # A server that reads no more, like one whose host has left, may still answer.
+        all(map(child.write, map(relay.from_host, lines(STDIN, limit))))
     except TooLongError:
         end = End("host", too_long=True)
     except OSError as error:

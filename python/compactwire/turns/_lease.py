@@ -15,12 +15,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .._texts import real
-from .._threads import check_room
+from .._threads import check_room, do
 from ..errors import TurnInProgress
 
 if TYPE_CHECKING:
@@ -209,8 +209,15 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     """
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     check_room()
-    # A future of the loop, which is not cancelled with all tasks when `asyncio.run` ends.
-    running = loop.run_in_executor(_threads(os.getpid()), context.run, function)
+    # Not cancelled with all tasks when `asyncio.run` ends.
+    done: Future[_Result] = Future()
+    try:
+        loop.run_in_executor(_threads(os.getpid()), do, done, partial(context.run, function))
+    except RuntimeError:
+        # The system starts no more threads. One that is there may take the work all the same.
+        if done.cancel():
+            raise
+    running = asyncio.wrap_future(done, loop=loop)
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:

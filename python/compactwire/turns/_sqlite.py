@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from math import inf
@@ -93,7 +92,7 @@ class SQLiteSessionStore(SessionStore):
         wait_s: float = 60.0,
         lease_s: float = 30.0,
     ) -> None:
-        from .._databases import NamedErrors, connect
+        from .._databases import NamedErrors, connect, guard
 
         super().__init__(max_size=max_size, checked=checked, wait_s=wait_s)
         self._max_sessions, self._idle_s = limits(max_sessions, idle_s)
@@ -102,7 +101,7 @@ class SQLiteSessionStore(SessionStore):
         self._lease_s = check_seconds("lease_s", lease_s)
         if self._lease_s == inf:
             raise OptionError("lease_s must be finite", option="lease_s")
-        self._guard = threading.Lock()
+        self._guard = guard()
         self._named_errors = NamedErrors(path)
         self._process = os.getpid()
         # Autocommit: each statement is a transaction of its own.

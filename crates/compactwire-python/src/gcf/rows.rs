@@ -143,9 +143,11 @@ impl RowIterator {
                 return Ok(None);
             }
             State::Failed(error) => {
-                let raised = PyErr::from_value(error.bind(py).clone().into_any());
+                let raised = error.bind(py).clone().into_any();
                 *self.state() = State::Failed(error);
-                return Err(raised);
+                // Each raise adds to the traceback, which would grow with the number of calls.
+                raised.setattr(name!(py, "__traceback__")?, py.None())?;
+                return Err(PyErr::from_value(raised));
             }
         };
         let row = reader.next(py).map_err(PyErr::from);
