@@ -146,7 +146,8 @@ class Savings:
     __slots__ = ("_lock", "_sums")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # A handler of a signal, or `__del__`, may add a record while its thread adds one.
+        self._lock = threading.RLock()
         self._sums: dict[str, dict[str, Total]] = {"tokens": {}, "bytes": {}}
 
     def __call__(self, saving: Saving, /) -> None:
@@ -159,7 +160,12 @@ class Savings:
         with self._lock:
             if name not in sums and len(sums) >= _MAX_TOOLS:
                 name = _OTHERS
-            sums[name] = add((sums.get(name, Total()), _one(saving)))
+            one, before = _one(saving), sums.setdefault(name, Total())
+            after = add((before, one))
+            while sums[name] is not before:
+                before = sums[name]
+                after = add((before, one))
+            sums[name] = after
 
     @property
     def by_tool(self) -> dict[str, Total]:
@@ -181,9 +187,8 @@ class Savings:
         return self._copy("bytes")
 
     def _copy(self, unit: str) -> dict[str, Total]:
-        with self._lock:
-            found = self._sums[unit].items()
-            return {name: replace(one, reasons=dict(one.reasons)) for name, one in found}
+        found = dict(self._sums[unit])
+        return {name: replace(one, reasons=dict(one.reasons)) for name, one in found.items()}
 
     def __repr__(self) -> str:
         total = self.total

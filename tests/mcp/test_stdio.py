@@ -678,3 +678,63 @@ def test_a_server_that_reads_no_more_may_still_answer(options: list[str]) -> Non
     assert all(json.loads(other)["error"]["code"] == -32000 for other in others)
     assert bool(others) != bool(options)
     assert done.returncode == 0
+
+
+ANSWERS_AT_LENGTH = r"""
+import sys
+for line in sys.stdin:
+    print('{"jsonrpc":"2.0","id":1,"result":{"x":"' + "y" * 300000 + '"}}', flush=True)
+"""
+
+FILLS_STANDARD_ERROR = r"""
+import os, sys
+os.set_blocking(2, False)
+for size in (4096, 1):
+    try:
+        while True:
+            os.write(2, b"l" * size)
+    except BlockingIOError:
+        pass
+os.set_blocking(2, True)
+os.write(1, b"banner\n")
+for line in sys.stdin:
+    os.write(1, b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+"""
+
+RELAY = [
+    sys.executable,
+    "-m",
+    "compactwire",
+    "mcp",
+    "proxy",
+    "--no-ledger",
+    "--",
+    sys.executable,
+    "-c",
+]
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
+
+def test_a_signal_while_the_last_lines_are_passed_on_is_the_status() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([*RELAY, ANSWERS_AT_LENGTH], **pipes) as relay:
+        assert relay.stdin is not None
+        relay.stdin.write(PING)
+        relay.stdin.close()
+        time.sleep(3)  # The server has ended, and the host has read nothing.
+        relay.terminate()
+        time.sleep(0.5)
+        assert relay.stdout is not None
+        relay.stdout.read()
+        assert relay.wait(20) == 128 + signal.SIGTERM
+
+
+def test_a_host_that_does_not_read_warnings_gets_answers() -> None:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([*RELAY, FILLS_STANDARD_ERROR], **pipes) as relay:
+        assert relay.stdin is not None
+        relay.stdin.write(PING)
+        relay.stdin.close()
+        assert relay.stdout is not None
+        assert json.loads(relay.stdout.read()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert relay.wait(20) == 0

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
+from compactwire import savings as _savings
 from compactwire._tools import ConversationShrinker, ToolShrinker, names_document
 from compactwire.errors import OptionError
 from compactwire.savings import Saving, Savings, Total
@@ -225,3 +226,23 @@ def test_the_memory_of_a_conversation_is_bounded() -> None:
     assert savings.by_tool["t"].calls == 5_001
     assert len(texts._reported) == 4_096
     assert texts._shrunk.cache_info().currsize == 0  # Long texts are not kept.
+
+
+def test_a_record_that_is_added_while_another_one_is_added_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    savings, record = Savings(), saving()
+    add, nested = _savings.add, [record, record]
+
+    def interrupted(totals: Any) -> Any:
+        total = add(totals)
+        if nested:
+            # As a handler of a signal does; it also shows the sums.
+            savings(nested.pop())
+            assert str(savings)
+        return total
+
+    monkeypatch.setattr(_savings, "add", interrupted)
+    savings(record)
+    monkeypatch.undo()
+    assert savings.total.calls == 3

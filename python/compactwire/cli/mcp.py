@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import re
+import select
 import sys
 import time
 from collections import deque
@@ -248,7 +249,10 @@ def _projector(
 
 
 class _Warnings:
-    """Writes warnings to standard error, at most ten a minute."""
+    """Writes warnings to standard error, at most ten a minute.
+
+    Those for which a pipe has no room are dropped: a host that does not read them gets answers.
+    """
 
     def __init__(self) -> None:
         self._times: deque[float] = deque(maxlen=_WARNINGS)
@@ -257,8 +261,18 @@ class _Warnings:
         now = time.monotonic()
         if len(self._times) == _WARNINGS and now - self._times[0] < _WARNING_SECONDS:
             return
+        if not _has_room():
+            return
         self._times.append(now)
         tell(f"compactwire: {text}")
+
+
+def _has_room() -> bool:
+    """Whether standard error takes a line without waiting; True if it cannot be known."""
+    try:
+        return bool(select.select([], [sys.stderr.fileno()], [], 0)[1])
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def _add_stats(group: Commands) -> None:

@@ -22,6 +22,7 @@ from ._protocol import (
     Use,
     body_of,
     is_coded,
+    is_used,
     values,
 )
 
@@ -138,7 +139,7 @@ class Client:
             known = self._session(key, target) is not None
             off = any(self._is_off(each) for each in (origin, origin + target, key.hex()))
             offering = self._offering.get(key)
-            if known or off or (offering is not None and offering() is not None):
+            if known or off or is_used(offering):
                 return False
             self._offering[key] = weakref.ref(use)
             return True
@@ -487,6 +488,7 @@ class Exchange:
             self._release(whole=self._whole)
         finally:
             # Frees what the calls above did not reach.
+            self._use.over = True
             self._use = Use()
 
     def _release(self, *, whole: bool) -> None:

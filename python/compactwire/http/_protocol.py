@@ -230,6 +230,15 @@ class Use:
     even if Ctrl-C ended it where it could not say so.
     """
 
+    over = False
+    """Whether the exchange has ended. The exception that ended it may still refer to this."""
+
+
+def is_used(by: weakref.ref[Use] | None) -> bool:
+    """Whether an exchange uses a lane or offer that refers to this."""
+    use = None if by is None else by()
+    return use is not None and not use.over
+
 
 @dataclass(slots=True)
 class Lane:
@@ -258,7 +267,7 @@ class Lane:
     @property
     def busy(self) -> bool:
         """Whether it is in use by a client."""
-        return self.user is not None and self.user() is not None
+        return is_used(self.user)
 
     @property
     def size(self) -> int:

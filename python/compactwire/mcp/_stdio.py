@@ -118,6 +118,8 @@ def relay_stdio(
         raise child.failure
     if end.side == "signal":
         return 128 + end.signal
+    if child.signal:
+        return 128 + child.signal
     if child.sent_too_long:
         # The server's end may have been noticed before the length of its last message.
         end = End("server", too_long=True)
@@ -201,7 +203,9 @@ def _last_lines_passed(
         elif now - heard > _SILENT:
             return child.leave()
         with contextlib.suppress(queue.Empty):
-            if ends.get_nowait().side == "signal":
+            end = ends.get_nowait()
+            if end.side == "signal":
+                child.signal = end.signal
                 return False
         if now - begun > _LAST_LINES:
             child.failure = unread(_LAST_LINES)
@@ -227,6 +231,8 @@ class _Child:
         self._group: int | None = self._process.pid
         self.was_signalled = False
         self.sent_too_long = False
+        # The signal that came while the last lines were passed on; 0 for none.
+        self.signal = 0
         # Why the host could not be read or written to, though it had not left.
         self.failure: OSError | None = None
 

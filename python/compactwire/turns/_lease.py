@@ -65,7 +65,9 @@ class Lease:
         self._number = number
         self._deadline = deadline
         self._holder = secrets.token_hex(16)
-        self._ended = threading.Event()
+        # Released at the end. Unlike an Event, which is written in Python, Ctrl-C leaves it whole.
+        self._ended = threading.Lock()
+        self._ended.acquire()
         self._renewal: threading.Thread | None = None
         self._over = False
         """Whether the turn is over, so that the lease is not extended any more."""
@@ -155,7 +157,8 @@ class Lease:
         return not self._over
 
     def _release(self) -> None:
-        self._ended.set()
+        with contextlib.suppress(RuntimeError):  # It was released before.
+            self._ended.release()
         if self._renewal is not None:
             # A renewal under way would take the lease again after its release; one that Ctrl-C
             # keeps from starting cannot be joined.
@@ -181,14 +184,15 @@ class Lease:
             release.join(_RELEASE_S)
 
 
-def _renew(of: weakref.ref[Lease], ended: threading.Event, pause: float) -> None:
+def _renew(of: weakref.ref[Lease], ended: threading.Lock, pause: float) -> None:
     """Extend a lease at intervals, as long as its turn is under way."""
 
     def renewed() -> bool:
         lease = of()
         return lease is not None and lease.renew()
 
-    while not ended.wait(pause) and renewed():
+    pause = min(pause, threading.TIMEOUT_MAX)
+    while not ended.acquire(timeout=pause) and renewed():
         pass
 
 
