@@ -47,6 +47,7 @@ use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
 use interrupt::{DETACH_FROM, detached, poll_now, to_end, undone};
 use lock::Lock;
+use pyo3::PyClass;
 use pyo3::prelude::*;
 use value::collector::CollectorPause;
 
@@ -119,6 +120,12 @@ mod _core {
         fill_reserve();
         Record::complete(module.py())
     }
+}
+
+/// Makes a class that no module exports. PyO3 would make it when it is first needed, and panics if there is not
+/// enough memory then.
+fn make_class<T: PyClass>(py: Python<'_>) -> PyResult<()> {
+    PyModule::new(py, "_private")?.add_class::<T>()
 }
 
 /// Registers a submodule, so that `import compactwire._core.name` finds it although it is not a

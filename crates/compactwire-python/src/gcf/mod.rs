@@ -46,9 +46,6 @@ pub(super) mod module {
         KeyedDelta, KeyedProducer, KeyedSet, KeyedSnapshots, read_keyed, read_keyed_delta,
         receive_keyed,
     };
-    // A class that is made when it is first needed panics if there is no memory then.
-    #[pymodule_export]
-    use super::rows::RowIterator;
     #[pymodule_export]
     use super::rows::iter_rows;
     #[pymodule_export]
@@ -59,6 +56,7 @@ pub(super) mod module {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::make_class::<super::rows::RowIterator>(module.py())?;
         crate::make_importable(module)
     }
 }

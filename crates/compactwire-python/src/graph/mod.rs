@@ -28,9 +28,6 @@ use types::{DeltaPayload, content, show_warnings};
 pub(super) mod module {
     #[pymodule_export]
     use super::stream::GraphStreamEncoder;
-    // A class that is made when it is first needed panics if there is no memory then.
-    #[pymodule_export]
-    use super::types::Owner;
     #[pymodule_export]
     use super::types::{Components, DeltaPayload, Edge, Location, Payload, Symbol, Unchanged};
     #[pymodule_export]
@@ -42,6 +39,7 @@ pub(super) mod module {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::make_class::<super::types::Owner>(module.py())?;
         crate::make_importable(module)
     }
 }
