@@ -54,7 +54,8 @@ _FORK_S = 1.0
 
 
 def _before_fork() -> None:
-    _held.guards = [lock for lock in list(_guards) if lock.acquire(timeout=_FORK_S)]
+    _held.guards = guards = []
+    guards.extend(lock for lock in list(_guards) if lock.acquire(timeout=_FORK_S))
 
 
 def _after_fork() -> None:

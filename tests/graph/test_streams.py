@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -100,3 +104,35 @@ def test_the_sink_must_not_call_its_stream(call: str) -> None:
     stream.write_edge(EDGE)
     stream.close()
     assert gcf.decode("".join(pieces)) == gcf.Payload("t", symbols=[FIRST], edges=[EDGE])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="NOT RUN: needs timers of POSIX")
+def test_a_close_that_is_interrupted_before_it_delivers_can_be_repeated() -> None:
+    session = cw.Session()
+    long = [{"role": "user", "content": os.urandom(500).hex()} for _ in range(30_000)]
+    busy = threading.Thread(target=partial(session.encode_request, messages=long))
+    pieces: list[str] = []
+
+    def write(piece: str) -> None:
+        pieces.append(piece)
+        if "summary" in piece:
+            busy.start()
+            time.sleep(0.1)  # Until the session is in use.
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+    def interrupt(*_: object) -> None:
+        raise TimeoutError
+
+    stream = gcf.GraphStreamEncoder(write, "t", session=session)
+    stream.write_symbol(FIRST)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(TimeoutError):
+            stream.close()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    busy.join()
+    stream.close()
+    stream.close()
+    assert "".join(pieces).count("summary") == 1
+    assert "previously" in session.encode_graph(gcf.Payload(symbols=[FIRST]))

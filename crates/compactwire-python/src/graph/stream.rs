@@ -59,6 +59,8 @@ pub(super) struct GraphStreamEncoder {
     writing: Writing,
     /// Whether `write` has raised.
     failed: AtomicBool,
+    /// Whether the text has ended, and its symbols do not count as delivered yet.
+    is_undelivered: AtomicBool,
     /// The total size in bytes of the file names in locations, which `close` writes.
     locations: AtomicUsize,
 }
@@ -112,7 +114,15 @@ impl GraphStreamEncoder {
         write.call1(args!(py, make_str(py, &out)?)?)?;
         let (failed, locations) = (AtomicBool::new(false), AtomicUsize::new(0));
         let writing = Writing::default();
-        Ok(Self { write: write.clone().unbind(), encoder, session, writing, failed, locations })
+        Ok(Self {
+            write: write.clone().unbind(),
+            encoder,
+            session,
+            writing,
+            failed,
+            is_undelivered: AtomicBool::new(false),
+            locations,
+        })
     }
 
     /// Write a symbol.
@@ -173,16 +183,18 @@ impl GraphStreamEncoder {
     ///     incomplete.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let _writer = self.begin(py)?;
-        let mut is_last = false;
         let locations = self.locations.load(Ordering::Acquire);
         self.append(py, locations, |encoder, sent, out| {
             encoder.close(sent.as_deref(), out)?;
-            is_last = !out.is_empty();
+            self.is_undelivered.fetch_or(!out.is_empty(), Ordering::AcqRel);
             Ok(())
         })?;
-        if let Some(session) = self.session.as_ref().filter(|_| is_last) {
+        if let Some(session) = self.session.as_ref()
+            && self.is_undelivered.load(Ordering::Acquire)
+        {
             // The symbols count as delivered only now: an incomplete text delivers nothing.
             session.get().work(py, |core| self.lock(py).deliver(core.sent_symbols(), now()))?;
+            self.is_undelivered.store(false, Ordering::Release);
         }
         Ok(())
     }
