@@ -54,7 +54,8 @@ _FORK_S = 1.0
 
 
 def _before_fork() -> None:
-    _held.guards = guards = []
+    guards: list[threading.Lock] = []
+    _held.guards = guards
     guards.extend(lock for lock in list(_guards) if lock.acquire(timeout=_FORK_S))
 
 
