@@ -16,6 +16,7 @@ from tests.agents import ROWS, TEXT, needed
 
 needed("fastmcp")
 
+import anyio.from_thread
 from fastmcp import Client, Context, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.tools import ToolResult, base
@@ -326,3 +327,32 @@ def test_a_tool_that_shrinks_returns_the_text_of_the_shrunk() -> None:
     text, quoted = asyncio.run(texts())
     assert text == cw.shrink(ROWS).text
     assert json.loads(quoted) == text  # The page says so; returning it may become right one day.
+
+
+def test_tools_that_ask_a_server_with_the_middleware_do_not_wait_for_each_other() -> None:
+    # As many as the threads in which FastMCP runs tools that are no coroutines, and more.
+    calls = 45
+    inner, outer = FastMCP("inner"), FastMCP("outer")
+    inner.add_middleware(CompactMiddleware())
+
+    @inner.tool
+    async def rows() -> list[dict[str, Any]]:
+        await asyncio.sleep(0.2)
+        return [{"id": n, "state": "open", "kind": "task"} for n in range(1_000)]
+
+    async def ask() -> str:
+        async with Client(inner) as client:
+            result = await client.call_tool("rows")
+            return str(result.content[0].text[:3])
+
+    @outer.tool
+    def first_letters() -> str:
+        return anyio.from_thread.run(ask)
+
+    async def use() -> list[str]:
+        async with Client(outer) as client:
+            asked = [client.call_tool("first_letters") for _ in range(calls)]
+            done = await asyncio.wait_for(asyncio.gather(*asked), 60)
+            return [result.content[0].text for result in done]
+
+    assert asyncio.run(use()) == ["GCF"] * calls

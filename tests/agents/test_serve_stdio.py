@@ -370,3 +370,26 @@ def test_the_host_is_not_read_while_too_much_is_open(
         assert connection._open["1000"] == 1
 
     asyncio.run(run())
+
+
+NO_TIMER = """
+import sys, threading
+from compactwire.cli import main
+
+
+class Timer(threading.Timer):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+
+threading.Timer = Timer
+sys.exit(main(["mcp", "serve"]))
+"""
+
+
+def test_the_server_ends_although_no_thread_measures_its_time() -> None:
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    command = [sys.executable, "-c", NO_TIMER]
+    done = subprocess.run(command, input=ping, capture_output=True, check=False, timeout=60)
+    assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert done.returncode == 0
