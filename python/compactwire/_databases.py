@@ -31,43 +31,39 @@ def connect(path: _Path, **options: Any) -> sqlite3.Connection:
     is written.
     """
     name = os.fsdecode(path)
+    if _is_unsafe:
+        raise RuntimeError(
+            f"{one_line(name)}: a thread used SQLite when this process was forked, and would block "
+            "it here for ever: fork while no thread uses a store, or start a new process"
+        )
     if name.startswith("file:"):
         name = f"./{name}"
-    database: sqlite3.Connection = sqlite3.connect(name, timeout=STEP_S, **options)
+    with _opening:
+        database: sqlite3.Connection = sqlite3.connect(name, timeout=STEP_S, **options)
     return database
 
 
 def guard() -> threading.Lock:
-    """A lock for the statements of a connection, which no fork interrupts."""
+    """A lock that a connection holds during its statements."""
     lock = threading.Lock()
     _guards.add(lock)
     return lock
 
 
-# The guards of connections. The child of a fork inherits what SQLite notes about a file that is
-# locked: if that happens within a statement, the file is locked in the child for ever.
 _guards: WeakSet[threading.Lock] = WeakSet()
-_held = threading.local()
-
-# How long a fork waits for the end of a statement.
-_FORK_S = 1.0
+_opening = threading.Lock()
 
 
-def _before_fork() -> None:
-    guards: list[threading.Lock] = []
-    _held.guards = guards
-    guards.extend(lock for lock in list(_guards) if lock.acquire(timeout=_FORK_S))
+def _note_use() -> None:
+    global _is_unsafe
+    _is_unsafe = _opening.locked() or any(lock.locked() for lock in list(_guards))
 
 
-def _after_fork() -> None:
-    while _held.guards:
-        _held.guards.pop().release()
-
-
+# Whether a thread of the parent used SQLite when this process was forked. What that thread held,
+# locks of files and those of SQLite itself, is then held here for ever.
+_is_unsafe = False
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
+    os.register_at_fork(after_in_child=_note_use)
 
 
 def retried(attempt: Callable[[], _Result], wait_s: float) -> _Result:

@@ -49,6 +49,11 @@ def do(done: Future[_Result], work: Callable[[], _Result]) -> None:
         return
     try:
         done.set_result(work())
+    except StopIteration as error:
+        # No future of an event loop takes it.
+        failure = RuntimeError("the work raised StopIteration")
+        failure.__cause__ = error
+        done.set_exception(failure)
     except BaseException as error:
         done.set_exception(error)
 

@@ -291,3 +291,16 @@ def test_what_no_thread_could_take_is_not_done_later(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(_lease, "_threads", functools.cache(lambda _: ThreadPoolExecutor()))
     asyncio.run(use())
+
+
+def test_a_store_that_raises_stop_iteration_ends_its_turn() -> None:
+    class Store(MemorySessionStore):
+        def load(self, conversation: str, /) -> SavedSession | None:
+            raise StopIteration(conversation)
+
+    async def respond(_: cw.Request) -> str:
+        return "answer"
+
+    turn = Turn(1, cw.Session().encode_request(context="turn"))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(asyncio.wait_for(Store().answer_async("c", turn, respond), 20))

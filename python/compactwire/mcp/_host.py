@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWERS",
     "BOM",
+    "CLOSED",
     "GROUPS",
     "STDIN",
     "STDOUT",
@@ -61,6 +62,8 @@ _WAKE_UP = 0.2
 ANSWERS, _POLL = 30.0, 0.02
 # Seconds of waiting after which a warning says what the relay waits for.
 _WARN_AFTER = 2.0
+
+CLOSED = "the host has closed its input"
 
 
 class TooLongError(Exception):
@@ -120,6 +123,7 @@ def answered(
     is_busy: Callable[[], bool],
     seconds: float,
     warn: Callable[[str], object],
+    why: str = CLOSED,
 ) -> End | None:
     """Wait for the answers to open requests after the end of the host's messages.
 
@@ -134,7 +138,7 @@ def answered(
             return End("time")
         if waited >= _WARN_AFTER and not warned:
             warned = True
-            warn(f"the host has closed its input; waiting up to {seconds:g} seconds for the server")
+            warn(f"{why}; waiting up to {seconds:g} seconds for the server")
         with contextlib.suppress(queue.Empty):
             return ends.get(timeout=_POLL)
     return None

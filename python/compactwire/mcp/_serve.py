@@ -188,7 +188,7 @@ class _Connection:
         prepare()
         to_server, requests = anyio.create_memory_object_stream[Any](0)
         from_server, answers = anyio.create_memory_object_stream[Any](0)
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         with _signals(loop):
             async with anyio.create_task_group() as group, BlockingPortal() as portal:
                 writing = (loop, group.cancel_scope.cancel)
@@ -280,7 +280,7 @@ class _Connection:
                 self._timer.start()
             except RuntimeError:
                 # The system starts no more threads. A call in the event loop may come late.
-                asyncio.get_running_loop().call_later(_GRACE, self._give_up)
+                self._loop.call_soon_threadsafe(self._loop.call_later, _GRACE, self._give_up)
 
     def _give_up(self) -> None:
         """End the process at once: nothing can stop a call in its thread."""

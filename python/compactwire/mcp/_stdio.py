@@ -22,11 +22,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from functools import partial
 from pathlib import Path
 
 from ._host import (
     ANSWERS,
+    CLOSED,
     GROUPS,
     STDIN,
     End,
@@ -59,6 +61,8 @@ _GRACE, _GRACE_TERMINATED = 1.5, 1.5
 # Seconds for the last lines of a server that has ended to reach the host, and the silence after
 # which there are no more, though a process that left the server's group keeps its output open.
 _LAST_LINES, _SILENT = 30.0, 0.3
+
+_DEAF = "the MCP server reads no more"
 
 _POLL = 0.02
 
@@ -103,7 +107,8 @@ def relay_stdio(
             to_host, watch = _start_threads(child, relay, max_message, ends)
             end = first(ends)
             if end.side == "host" and not end.too_long and child.close_input():
-                end = answered(ends, relay.is_busy, ANSWERS, warn) or end
+                why = _DEAF if child.is_deaf else CLOSED
+                end = answered(ends, relay.is_busy, ANSWERS, warn, why) or end
                 if end.side == "signal":
                     grace = 0.0
         finally:
@@ -123,9 +128,12 @@ def relay_stdio(
     if child.sent_too_long:
         # The server's end may have been noticed before the length of its last message.
         end = End("server", too_long=True)
-    if end.side == "host" and not end.too_long:
+    if end.side == "host" and not end.too_long and not child.is_deaf:
         return 0 if child.was_signalled else status
-    return _end_early(end, relay, max_message, warn, status=status, passed=passed)
+    if child.is_deaf and child.was_signalled:
+        status = status or 1
+    why = _why_ended(end, max_message, relay.awaited, deaf=child.is_deaf)
+    return _end_early(end, why, relay, warn, status=status, passed=passed)
 
 
 def _start_threads(
@@ -150,15 +158,14 @@ def _start_threads(
 
 def _end_early(
     end: End,
+    message: str,
     relay: Relay | Passthrough,
-    max_message: int | None,
     warn: Callable[[str], object],
     *,
     status: int,
     passed: bool,
 ) -> int:
     """Answer the open requests with errors, if the host still reads; return the exit code."""
-    message = _why_ended(end, max_message, relay.awaited)
     # With `--off`, it is not known whether an answer is missing.
     late = end.side == "time" and relay.is_busy()
     errors = list(relay.unanswered(message, {"exit_status": status}))
@@ -166,15 +173,17 @@ def _end_early(
         warn(message)
     if passed:
         all(map(passed_on, errors))
-    if end.side == "server":
+    if end.side != "time":
         return status or int(end.too_long)
-    return int(end.too_long or late)
+    return int(late)
 
 
-def _why_ended(end: End, limit: int | None, awaited: str) -> str:
+def _why_ended(end: End, limit: int | None, awaited: str, *, deaf: bool) -> str:
     if end.too_long:
         who = "host" if end.side == "host" else "MCP server"
         return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
+    if deaf and end.side != "server":
+        return f"{_DEAF}; it was ended"
     if end.side == "time":
         return (
             f"the MCP server did not {awaited} within {ANSWERS:g} seconds after the host closed "
@@ -231,6 +240,8 @@ class _Child:
         self._group: int | None = self._process.pid
         self.was_signalled = False
         self.sent_too_long = False
+        # Whether it reads no more; it may still answer.
+        self.is_deaf = False
         # The signal that came while the last lines were passed on; 0 for none.
         self.signal = 0
         # Why the host could not be read or written to, though it had not left.
@@ -425,8 +436,12 @@ def _pump_host(
     end = End("host")
     try:
         # `map` does not keep a line while the next one is read, as a loop would.
-        # A server that reads no more, like one whose host has left, may still answer.
-        all(map(child.write, map(relay.from_host, lines(STDIN, limit))))
+        noted = map(relay.from_host, lines(STDIN, limit))
+        if not all(map(child.write, noted)):
+            # It may still answer, like one whose host has left. What follows gets errors later.
+            child.is_deaf = True
+            ends.put(end)
+            deque(noted, maxlen=0)
     except TooLongError:
         end = End("host", too_long=True)
     except OSError as error:
@@ -434,7 +449,8 @@ def _pump_host(
     except MemoryError:
         child.failure = too_large("host")
     finally:
-        ends.put(end)
+        if not child.is_deaf:
+            ends.put(end)
 
 
 def _pump_server(

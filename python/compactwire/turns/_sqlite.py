@@ -41,7 +41,8 @@ class SQLiteSessionStore(SessionStore):
     """A store in a SQLite database, which a restarted server and other processes continue.
 
     Use it as a context manager, or call `close`. Open it in each process: one that was opened
-    before a fork raises a `RuntimeError` in the child.
+    before a fork raises a `RuntimeError` in the child. So does a new one, if another thread used
+    a store at the fork.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ use compactwire::gcf::{self, Code, DecodeOptions, Error, Limits};
 use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTraceback, PyTuple};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,7 +109,7 @@ enum State {
     Reading,
     Ended,
     /// An error ended the iteration; it is raised again, so that the rows do not seem complete.
-    Failed(Py<PyBaseException>),
+    Failed(Py<PyBaseException>, Option<Py<PyTraceback>>),
 }
 
 #[pymethods]
@@ -124,7 +124,10 @@ impl RowIterator {
         let reader = match &*state {
             State::Waiting(reader) => reader,
             // Its traceback refers to the frames that refer to this iterator.
-            State::Failed(error) => return visit.call(error),
+            State::Failed(error, traceback) => {
+                visit.call(error)?;
+                return visit.call(traceback);
+            }
             State::Reading | State::Ended => return Ok(()),
         };
         if let Source::Object(read) = &reader.source {
@@ -142,19 +145,22 @@ impl RowIterator {
                 *self.state() = State::Ended;
                 return Ok(None);
             }
-            State::Failed(error) => {
-                let raised = error.bind(py).clone().into_any();
-                *self.state() = State::Failed(error);
+            State::Failed(error, traceback) => {
+                let raised = PyErr::from_value(error.bind(py).clone().into_any());
                 // Each raise adds to the traceback, which would grow with the number of calls.
-                raised.setattr(name!(py, "__traceback__")?, py.None())?;
-                return Err(PyErr::from_value(raised));
+                raised.set_traceback(py, traceback.as_ref().map(|first| first.bind(py).clone()));
+                *self.state() = State::Failed(error, traceback);
+                return Err(raised);
             }
         };
         let row = reader.next(py).map_err(PyErr::from);
         *self.state() = match &row {
             Ok(Some(_)) => State::Waiting(reader),
             Ok(None) => State::Ended,
-            Err(error) => State::Failed(error.clone_ref(py).into_value(py)),
+            Err(error) => {
+                let traceback = error.traceback(py).map(Bound::unbind);
+                State::Failed(error.clone_ref(py).into_value(py), traceback)
+            }
         };
         row
     }
