@@ -89,6 +89,7 @@ class TurnLock:
         held = deque((False,), maxlen=1)
         try:
             while True:
+                held = deque((False,), maxlen=1)  # A note in a used one may take memory.
                 held.extend(map(self._lock.acquire, _AT_ONCE))
                 if held[0]:
                     break
