@@ -56,7 +56,7 @@ _opening = threading.Lock()
 
 def _note_use() -> None:
     global _is_unsafe
-    _is_unsafe = _opening.locked() or any(lock.locked() for lock in list(_guards))
+    _is_unsafe |= _opening.locked() or any(lock.locked() for lock in list(_guards))
 
 
 # Whether a thread of the parent used SQLite when this process was forked. What that thread held,

@@ -14,19 +14,19 @@ LONG = 1 << 17
 """The size of a body or text whose work takes long."""
 
 # More bytes than the first calls of a thread take from the system. They are not written.
-_ROOM = 2 << 20
+_THREAD_BYTES = 2 << 20
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-def check_room() -> None:
+def check_memory() -> None:
     """Raise `MemoryError` unless there is memory for a new thread.
 
     Python waits for ever for the start of a thread that has no memory for its first call.
     """
     try:
-        mmap.mmap(-1, _ROOM).close()
+        mmap.mmap(-1, _THREAD_BYTES).close()
     except OSError as error:
         message = "there is not enough memory for a new thread"
         raise MemoryError(message) from error
@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def do(done: Future[_Result], work: Callable[[], _Result]) -> None:
+def run_unless_cancelled(done: Future[_Result], work: Callable[[], _Result]) -> None:
     """Do the work, unless it was cancelled before."""
     if not done.set_running_or_notify_cancel():
         return
@@ -80,9 +80,11 @@ async def run(
     bound = functools.partial(work, *arguments, **named)
     done: Future[_Result] = Future()
     context = contextvars.copy_context()
-    check_room()
+    check_memory()
     try:
-        loop.run_in_executor(_pool(), do, done, functools.partial(context.run, bound))
+        loop.run_in_executor(
+            _pool(), run_unless_cancelled, done, functools.partial(context.run, bound)
+        )
     except NotImplementedError:
         # The event loop of a workflow that is replayed, which has no threads.
         return bound()

@@ -162,7 +162,7 @@ class Savings:
                 name = _OTHERS
             one, before = _one(saving), sums.setdefault(name, Total())
             after = add((before, one))
-            while sums[name] is not before:
+            while sums[name] is not before:  # A record was added meanwhile, in this thread.
                 before = sums[name]
                 after = add((before, one))
             sums[name] = after

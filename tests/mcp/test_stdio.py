@@ -643,7 +643,7 @@ def test_a_message_that_does_not_fit_in_memory_is_an_error(
 
     ends: SimpleQueue[End] = SimpleQueue()
     child: Any = SimpleNamespace(
-        stdout=0, write=fail, pass_on=fail, from_host=fail, failure=None, is_deaf=False
+        stdout=0, write=fail, pass_on=fail, from_host=fail, failure=None, closed_input=False
     )
     relay = SimpleNamespace(from_host=fail)
     for module in (_stdio, _http):

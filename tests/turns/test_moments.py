@@ -93,6 +93,7 @@ def test_a_coroutine_leaves_no_lock_behind(kind: type[BaseException]) -> None:
 
     def send(sender: Sender) -> str | bytes:
         with closing(asyncio.new_event_loop()) as loop:
+            loop.set_exception_handler(lambda *_: None)  # It reports what the test raises.
             work = asyncio.wait_for(sender.send_async(deliver, context="a turn"), 20)
             return loop.run_until_complete(work)
 

@@ -148,16 +148,12 @@ macro_rules! facts {
 
 facts! {
     &str: |text| Str(text),
-    String: |text| Str(text),
     &String: |text| Str(text),
     char: |letter| Str(String::from(letter)),
     usize: |number| Number(number),
     u64: |number| Number(number),
-    i64: |number| Number(number),
     u8: |number| Number(u64::from(number)),
     u32: |number| Number(u64::from(number)),
-    i32: |number| Number(i64::from(number)),
-    bool: |value| value,
     Py<PyAny>: |object| object,
 }
 

@@ -85,8 +85,8 @@ def _new_folder(out: Path) -> Iterator[Path]:
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        if isinstance(error, OSError) and _TEMPORARY in str(error.filename):
-            # The temporary folder, which is gone.
+        if isinstance(error, OSError) and str(error.filename).startswith(str(out / _TEMPORARY)):
+            # In the temporary folder, which is gone.
             error.filename = str(out)
         raise
 

@@ -251,7 +251,8 @@ def _projector(
 class _Warnings:
     """Writes warnings to standard error, at most ten a minute.
 
-    Those for which a pipe has no room are dropped: a host that does not read them gets answers.
+    A warning is dropped if the pipe to the host is full: to wait for a host that reads no warnings
+    would delay its answers.
     """
 
     def __init__(self) -> None:
@@ -261,13 +262,13 @@ class _Warnings:
         now = time.monotonic()
         if len(self._times) == _WARNINGS and now - self._times[0] < _WARNING_SECONDS:
             return
-        if not _has_room():
+        if not _is_writable():
             return
         self._times.append(now)
         tell(f"compactwire: {text}")
 
 
-def _has_room() -> bool:
+def _is_writable() -> bool:
     """Whether standard error takes a line without waiting; True if it cannot be known."""
     try:
         return bool(select.select([], [sys.stderr.fileno()], [], 0)[1])

@@ -168,7 +168,7 @@ def unreadable(error: OSError) -> OSError | None:
     return OSError(f"standard input cannot be read: {error.strerror}")
 
 
-def too_large(side: str) -> OSError:
+def out_of_memory(side: str) -> OSError:
     """The error for a message that does not fit in memory."""
     return OSError(f"there is not enough memory for a message of the {side}")
 

@@ -22,9 +22,9 @@ from ._host import (
     answered,
     first,
     lines,
+    out_of_memory,
     prepare,
     signals,
-    too_large,
     unread,
     unreadable,
 )
@@ -132,6 +132,6 @@ def _pump_host(link: Link, max_message: int, ends: queue.SimpleQueue[End]) -> No
     except OSError as error:
         link.failure = unreadable(error)
     except MemoryError:
-        link.failure = too_large("host")
+        link.failure = out_of_memory("host")
     finally:
         ends.put(end)

@@ -37,11 +37,11 @@ from ._host import (
     first,
     hung_up,
     lines,
+    out_of_memory,
     passed_on,
     prepare,
     readable,
     signals,
-    too_large,
     unread,
     unreadable,
     write,
@@ -62,7 +62,7 @@ _GRACE, _GRACE_TERMINATED = 1.5, 1.5
 # which there are no more, though a process that left the server's group keeps its output open.
 _LAST_LINES, _SILENT = 30.0, 0.3
 
-_DEAF = "the MCP server reads no more"
+_READS_NO_MORE = "the MCP server reads no more"
 
 _POLL = 0.02
 
@@ -107,7 +107,7 @@ def relay_stdio(
             to_host, watch = _start_threads(child, relay, max_message, ends)
             end = first(ends)
             if end.side == "host" and not end.too_long and child.close_input():
-                why = _DEAF if child.is_deaf else CLOSED
+                why = _READS_NO_MORE if child.closed_input else CLOSED
                 end = answered(ends, relay.is_busy, ANSWERS, warn, why) or end
                 if end.side == "signal":
                     grace = 0.0
@@ -128,11 +128,11 @@ def relay_stdio(
     if child.sent_too_long:
         # The server's end may have been noticed before the length of its last message.
         end = End("server", too_long=True)
-    if end.side == "host" and not end.too_long and not child.is_deaf:
+    if end.side == "host" and not end.too_long and not child.closed_input:
         return 0 if child.was_signalled else status
-    if child.is_deaf and child.was_signalled:
+    if child.closed_input and child.was_signalled:
         status = status or 1
-    why = _why_ended(end, max_message, relay.awaited, deaf=child.is_deaf)
+    why = _why_ended(end, max_message, relay.awaited, reads_no_more=child.closed_input)
     return _end_early(end, why, relay, warn, status=status, passed=passed)
 
 
@@ -173,17 +173,17 @@ def _end_early(
         warn(message)
     if passed:
         all(map(passed_on, errors))
-    if end.side != "time":
-        return status or int(end.too_long)
-    return int(late)
+    if late or (end.side == "host" and end.too_long):
+        return 1
+    return 0 if end.side == "time" else status or int(end.too_long)
 
 
-def _why_ended(end: End, limit: int | None, awaited: str, *, deaf: bool) -> str:
+def _why_ended(end: End, limit: int | None, awaited: str, *, reads_no_more: bool) -> str:
     if end.too_long:
         who = "host" if end.side == "host" else "MCP server"
         return f"the {who} sent a message of more than {limit:,} bytes; the server was ended"
-    if deaf and end.side != "server":
-        return f"{_DEAF}; it was ended"
+    if reads_no_more and end.side != "server":
+        return f"{_READS_NO_MORE}; it was ended"
     if end.side == "time":
         return (
             f"the MCP server did not {awaited} within {ANSWERS:g} seconds after the host closed "
@@ -241,7 +241,7 @@ class _Child:
         self.was_signalled = False
         self.sent_too_long = False
         # Whether it reads no more; it may still answer.
-        self.is_deaf = False
+        self.closed_input = False
         # The signal that came while the last lines were passed on; 0 for none.
         self.signal = 0
         # Why the host could not be read or written to, though it had not left.
@@ -439,7 +439,7 @@ def _pump_host(
         noted = map(relay.from_host, lines(STDIN, limit))
         if not all(map(child.write, noted)):
             # It may still answer, like one whose host has left. What follows gets errors later.
-            child.is_deaf = True
+            child.closed_input = True
             ends.put(end)
             deque(noted, maxlen=0)
     except TooLongError:
@@ -447,9 +447,9 @@ def _pump_host(
     except OSError as error:
         child.failure = unreadable(error)
     except MemoryError:
-        child.failure = too_large("host")
+        child.failure = out_of_memory("host")
     finally:
-        if not child.is_deaf:
+        if not child.closed_input:
             ends.put(end)
 
 
@@ -468,6 +468,6 @@ def _pump_server(
         child.failure = error
         end = End("host")
     except MemoryError:
-        child.failure = too_large("server")
+        child.failure = out_of_memory("server")
     finally:
         ends.put(end)

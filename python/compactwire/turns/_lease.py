@@ -20,7 +20,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .._texts import real
-from .._threads import check_room, do
+from .._threads import check_memory, run_unless_cancelled
 from ..errors import TurnInProgress
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Lease:
         seconds = real("lease()", self._store.lease(self._conversation, self._holder))
         if 0 < seconds < float("inf"):
             given = (weakref.ref(self), self._ended, seconds / 3)
-            check_room()
+            check_memory()
             self._renewal = threading.Thread(target=_renew, args=given, daemon=True)
             self._renewal.start()
         return seconds > 0
@@ -179,7 +179,7 @@ class Lease:
         release = threading.Thread(target=self._try_release, daemon=True)
         # A process that ends, or has too many threads or no memory, starts none.
         with contextlib.suppress(RuntimeError, MemoryError):
-            check_room()
+            check_memory()
             release.start()
             release.join(_RELEASE_S)
 
@@ -212,11 +212,13 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     would begin while this one is being kept.
     """
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
-    check_room()
+    check_memory()
     # Not cancelled with all tasks when `asyncio.run` ends.
     done: Future[_Result] = Future()
     try:
-        loop.run_in_executor(_threads(os.getpid()), do, done, partial(context.run, function))
+        loop.run_in_executor(
+            _threads(os.getpid()), run_unless_cancelled, done, partial(context.run, function)
+        )
     except RuntimeError:
         # The system starts no more threads. One that is there may take the work all the same.
         if done.cancel():

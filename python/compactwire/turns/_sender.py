@@ -112,8 +112,8 @@ class Sender:
         self._turn: Turn | None = None
         self._encoded: int | None = None
         """The turn under way, and how many bytes were sent before it; None if none is."""
-        self._is_unsure = False
-        """Whether the receiver may have lost the conversation since it was last sent."""
+        self._must_forget = False
+        """Whether the next turn sends the conversation anew: the receiver may have lost it."""
         self._lock = TurnLock(_ADVICE)
         self._queue: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
@@ -236,9 +236,9 @@ class Sender:
     def _begin(self, request: dict[str, Any]) -> Turn:
         """Encode a turn that is then under way."""
         self._take_back()
-        if self._is_unsure:
+        if self._must_forget:
             self.session.forget(_CONTEXT)
-            self._is_unsure = False
+            self._must_forget = False
         # Requests that another thread decodes with the session do not change this count.
         self._turn, self._encoded = None, self.session.stats.bytes_out
         self._turn = turn = self._encode(request)
@@ -263,7 +263,7 @@ class Sender:
             self._number, self._failed = turn.number, turn.digest if missing is None else None
             self.session.forget(*missing or ())
         self._turn = self._encoded = None
-        self._is_unsure = False
+        self._must_forget = False
         return missing is not None
 
     def _encode(self, request: dict[str, Any]) -> Turn:
@@ -289,7 +289,7 @@ class Sender:
         has_conversation = any(request.get(name) is not None for name in ("context", "messages"))
         # The receiver may have lost the conversation, which it could not notice in this turn. It is
         # forgotten later: if a signal ends this method, the turn can still be taken back.
-        self._is_unsure = not (self.session.checked or has_conversation)
+        self._must_forget = not (self.session.checked or has_conversation)
         self._number, self._failed = turn.number + 1, None
         self._turn = self._encoded = None
 
@@ -302,7 +302,7 @@ class Sender:
             failed = None
             if not session.checked:
                 session.forget(_CONTEXT)
-        elif self._is_unsure:
+        elif self._must_forget:
             session.forget(_CONTEXT)
         return session, number, failed
 
@@ -317,7 +317,7 @@ class Sender:
             case _:
                 raise InvalidFormat("the pickle of a Sender holds something else than its state")
         self._turn = self._encoded = None
-        self._is_unsure = False
+        self._must_forget = False
         self._lock = TurnLock(_ADVICE)
         self._queue = None
 

@@ -1,7 +1,7 @@
 //! Pauses the cyclic garbage collector while objects are built.
 
 use super::read_fast::LOCKED;
-use crate::make::{make_int, make_tuple, name};
+use crate::make::{Number, args, name};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -66,8 +66,7 @@ impl<'py> Postponed<'py> {
     fn new(py: Python<'py>) -> PyResult<Self> {
         let collector = py.import(name!(py, "gc")?)?;
         let before = Self::thresholds(&collector)?;
-        // PyO3's own conversion to arguments panics if there is not enough memory.
-        let most = make_tuple(py, [make_int(py, i64::from(Self::THRESHOLD))].into_iter())?;
+        let most = args!(py, Number(i64::from(Self::THRESHOLD)))?;
         collector.call_method1(name!(py, "set_threshold")?, most)?;
         Ok(Self { collector, before })
     }
