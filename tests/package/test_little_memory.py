@@ -18,6 +18,7 @@ import json
 import os
 import pickle
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -88,7 +89,8 @@ def digest(result: object) -> str:
     try:
         shown = pickle.dumps(result)
     except (pickle.PicklingError, TypeError):
-        shown = repr(result).encode(errors="surrogatepass")
+        # The address of an object is another one in each process, but may be the same in two.
+        shown = re.sub(" at 0x[0-9a-fA-F]+", "", repr(result)).encode(errors="surrogatepass")
     return hashlib.sha256(shown).hexdigest()
 
 
