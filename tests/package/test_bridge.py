@@ -10,7 +10,9 @@ import collections
 import enum
 import gc
 import json
-import threading
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -206,27 +208,81 @@ def test_kept_cad_error_names_path_and_message() -> None:
     assert caught.value.message == "NaN is not a JSON number; use null or a string"
 
 
+def in_new_process(code: str) -> None:
+    """Runs code as the first uses of its process."""
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_collector_looks_unchanged_to_another_thread(enabled: bool) -> None:
-    nodes = "\n".join("C 1 2 3" for _ in range(3_000))
-    stop, seen = threading.Event(), set()
+    in_new_process(f"""
+        import gc, sys, threading
+        import compactwire as cw
+        from compactwire import cad, gcf
 
-    def watch() -> None:
-        while not stop.is_set():
-            seen.add(gc.isenabled())
+        enabled = {enabled}
+        nodes = "\\n".join("C 1 2 3" for _ in range(3_000))
+        cube = {{"type": "Cube", "size": {{"x": 1, "y": 2, "z": 3}}}}
+        ids = range(3_000)
+        binary = cad.to_binary({{
+            "version": "0.1",
+            "nodes": {{str(i): {{"id": i, "name": None, "op": cube}} for i in ids}},
+            "materials": {{}},
+            "part_materials": {{}},
+            "roots": [{{"root": i, "material": "default"}} for i in ids],
+        }})
+        table = gcf.dumps([{{"a": i, "b": [i, {{"c": "x"}}]}} for i in ids])
+        stop, seen = threading.Event(), set()
 
-    before = gc.isenabled()
-    (gc.enable if enabled else gc.disable)()
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        for _ in range(30):
+        def watch():
+            while not stop.is_set():
+                seen.add(gc.isenabled())
+
+        def read_all():
             cad.from_compact(nodes)
-            with pytest.raises(cw.CompactParseError):
-                cad.from_compact(nodes + "\nwrong")
-        assert gc.isenabled() == enabled
-    finally:
-        stop.set()
-        watcher.join()
-        (gc.enable if before else gc.disable)()
-    assert seen == {enabled}
+            cad.from_binary(binary)
+            gcf.loads(table)
+            for read, text in (cad.from_compact, nodes), (gcf.loads, table):
+                try:
+                    read(text + "\\nwrong")
+                except cw.CompactWireError:
+                    pass
+                else:
+                    raise AssertionError
+
+        (gc.enable if enabled else gc.disable)()
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        sys.setswitchinterval(1e-6)  # a thread that detaches waits until another one has run
+        try:
+            for _ in range(20):
+                read_all()
+            assert gc.isenabled() == enabled
+        finally:
+            stop.set()
+            watcher.join()
+        assert seen == {{enabled}}, seen
+    """)
+
+
+def test_what_a_first_use_imports_may_call_the_same_function() -> None:
+    in_new_process("""
+        import builtins, datetime, faulthandler
+        from compactwire import gcf
+
+        faulthandler.dump_traceback_later(30, exit=True)
+        value, results = {"at": datetime.date(2026, 1, 2)}, []
+        imported = builtins.__import__
+
+        def import_(name, *rest):
+            if name == "compactwire._types" and not results:
+                results.append(None)
+                results.append(gcf.dumps(value, types="common"))
+            return imported(name, *rest)
+
+        builtins.__import__ = import_
+        results.append(gcf.dumps(value, types="common"))
+        assert results[1] == results[2]
+    """)

@@ -84,6 +84,24 @@ pub(crate) fn intern<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, Py
     }
 }
 
+/// The value of a cell, which `make` makes when it is first needed. Two threads may make one at the same time; the
+/// first is kept.
+///
+/// `get_or_try_init` of PyO3 waits for the other thread instead, which a signal handler within `make` would do for
+/// ever. It also detaches from the interpreter, so that other threads see the pause of the collector.
+#[inline]
+pub(crate) fn once<'a, T>(
+    py: Python<'_>,
+    cell: &'a PyOnceLock<T>,
+    make: impl FnOnce() -> PyResult<T>,
+) -> PyResult<&'a T> {
+    if let Some(value) = cell.get(py) {
+        return Ok(value);
+    }
+    let _second = cell.set(py, make()?);
+    cell.get(py).ok_or_else(|| py_error::<PyRuntimeError>("a value that has been made is missing"))
+}
+
 /// An interned str that is made when it is first needed.
 pub(crate) struct Name(PyOnceLock<Py<PyString>>, &'static str);
 
@@ -94,8 +112,7 @@ impl Name {
 
     #[inline]
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyString>> {
-        let name = self.0.get_or_try_init(py, || intern(py, self.1).map(Bound::unbind));
-        name.map(|name| name.bind(py))
+        Ok(once(py, &self.0, || intern(py, self.1).map(Bound::unbind))?.bind(py))
     }
 }
 
@@ -116,9 +133,8 @@ pub(crate) fn import_class<'py>(
     module: &Bound<'py, PyString>,
     name: &Bound<'py, PyString>,
 ) -> PyResult<&'py Bound<'py, PyType>> {
-    let found = class.get_or_try_init(py, || {
-        Ok::<_, PyErr>(py.import(module)?.getattr(name)?.cast_into::<PyType>()?.unbind())
-    })?;
+    let found =
+        once(py, class, || Ok(py.import(module)?.getattr(name)?.cast_into::<PyType>()?.unbind()))?;
     Ok(found.bind(py))
 }
 

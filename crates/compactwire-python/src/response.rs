@@ -8,7 +8,7 @@ use super::args::{
 use super::errors::{advised, invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
-use crate::make::{Number, Str, args, keys_of, make_dict, make_str, make_tuple, name, py_error};
+use crate::make::{Number, Str, args, keys_of, make_dict, make_str, make_tuple, name, once, py_error};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::IntoPyObjectExt;
@@ -467,7 +467,7 @@ impl Verbose {
 /// The member of `compactwire.Format` with this name.
 pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     static FORMAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let members = FORMAT.get_or_try_init(py, || {
+    let members = once(py, &FORMAT, || {
         let class = py.import(name!(py, "compactwire._format")?)?.getattr(name!(py, "Format")?)?;
         class.getattr(name!(py, "_value2member_map_")?).map(Bound::unbind)
     })?;

@@ -12,7 +12,7 @@ use super::errors::classes::CompactParseError;
 use super::errors::{Error, Result, invalid_option};
 use crate::args::named;
 use crate::interrupt::attached;
-use crate::make::{ensure_memory, make_bytes, make_list, make_str, py_error};
+use crate::make::{ensure_memory, make_bytes, make_list, make_str, once, py_error};
 use crate::value::collector::CollectorPause;
 use crate::value::document::DocumentReading;
 use crate::value::objects::Objects;
@@ -104,7 +104,7 @@ fn read_kept(doc: &Bound<'_, PyAny>) -> Result<Document<'static>> {
 /// lookup in a dict nor a new key needs a new string.
 fn vocabulary(py: Python<'_>) -> PyResult<&'static Vocabulary> {
     static NAMES: PyOnceLock<Vocabulary> = PyOnceLock::new();
-    NAMES.get_or_try_init(py, || Vocabulary::new(py, core::names()))
+    once(py, &NAMES, || Vocabulary::new(py, core::names()))
 }
 
 /// The bytes of memory that a document and its output take at most, estimated from the lines and words of

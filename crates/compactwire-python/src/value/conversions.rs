@@ -5,7 +5,7 @@ use super::kind::{Kind, is_container, kind};
 use super::moments;
 use crate::args::{check_callable, one_of};
 use crate::column::is_column;
-use crate::make::{Str, args, name, py_error};
+use crate::make::{Str, args, name, once, py_error};
 use compactwire::interrupt::unchecked;
 use compactwire::memory;
 use pyo3::exceptions::PyRuntimeError;
@@ -37,10 +37,10 @@ pub(crate) fn converter<'py>(
     if !are_common(types, default)? {
         return Ok(default.cloned());
     }
-    let [common, common_or] = COMMON.get_or_try_init(py, || {
+    let [common, common_or] = once(py, &COMMON, || {
         let module = py.import(name!(py, "compactwire._types")?)?;
         let function = |name| module.getattr(Str(name)).map(Bound::unbind);
-        PyResult::Ok([function("common")?, function("common_or")?])
+        Ok([function("common")?, function("common_or")?])
     })?;
     match default {
         None => Ok(Some(common.bind(py).clone())),

@@ -8,7 +8,7 @@ use super::{STATE_FACTOR, restored};
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
 use crate::interrupt::detached;
-use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str, name};
+use crate::make::{Number, Str, ensure_memory, join, make_bytes, make_str, name, once};
 use crate::record::{self, Names, Record, reduced};
 use compactwire::gcf::graph::{self, ResolvedPayload};
 use pyo3::prelude::*;
@@ -68,7 +68,7 @@ impl From<ResolvedPayload> for Payload {
 
 impl Payload {
     fn owner(&self, py: Python<'_>) -> PyResult<&Py<Owner>> {
-        self.owner.get_or_try_init(py, || Owner::new(py, self.core.clone()))
+        once(py, &self.owner, || Owner::new(py, self.core.clone()))
     }
 }
 
@@ -150,7 +150,7 @@ impl Payload {
     fn symbols(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         let owner = self.owner(py)?;
         let tuple = || parts(py, owner, Symbol);
-        Ok(self.symbols.get_or_try_init(py, tuple)?.clone_ref(py))
+        Ok(once(py, &self.symbols, tuple)?.clone_ref(py))
     }
 
     /// The edges.
@@ -158,7 +158,7 @@ impl Payload {
     fn edges(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         let owner = self.owner(py)?;
         let tuple = || parts(py, owner, Edge);
-        Ok(self.edges.get_or_try_init(py, tuple)?.clone_ref(py))
+        Ok(once(py, &self.edges, tuple)?.clone_ref(py))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
