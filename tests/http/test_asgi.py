@@ -284,6 +284,36 @@ def test_a_second_head_is_passed_on_so_that_the_server_says_it_is_one() -> None:
     assert sent == [*heads, part(TEXT)]
 
 
+@pytest.mark.parametrize("offer", [[], [(b"compactwire", b"offer")]])
+def test_headers_of_an_iterator_reach_the_application(offer: Pairs) -> None:
+    inner = App(*whole(b""))
+    call(CompactASGI(inner), filter(None, [*offer, (b"authorization", b"Bearer t")]), b"")  # type: ignore[arg-type]
+    assert (b"authorization", b"Bearer t") in list(inner.scope["headers"])
+
+
+def test_what_is_noted_outside_during_a_request_is_kept() -> None:
+    headers = [(b"compactwire", b"offer")]
+    scope: Message = {"type": "http", "method": "POST", "headers": headers, "read": 0, "old": 1}
+
+    async def receive() -> Message:
+        scope["read"] += 1
+        return {"type": "http.request", "body": b"hello"}
+
+    async def app(scope: Message, receive: Any, send: Any) -> None:
+        await receive()
+        del scope["old"]
+        for message in whole(b""):
+            await send(message)
+
+    async def send(_: Message) -> None:
+        scope["sent"] = True
+
+    asyncio.run(CompactASGI(app)(scope, receive, send))
+    assert scope == {
+        "type": "http", "method": "POST", "headers": headers, "read": 1, "sent": True
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_the_application_notes_in_its_scope_is_seen_outside(fails: bool) -> None:
     """Middleware that measures names a request by the route that the application found for it."""

@@ -92,6 +92,9 @@ class CompactASGI:
         """Serve a connection."""
         turn = None
         if scope["type"] == "http":
+            if not isinstance(scope["headers"], list | tuple):
+                # An iterator, which the application reads after this.
+                scope["headers"] = list(scope["headers"])
             turn = self._server.begin(scope["method"], _text(scope["headers"]))
         if turn is None:
             await self._app(scope, receive, send)
@@ -112,23 +115,35 @@ class CompactASGI:
         elif turn.wants:
             kept = _Kept(receive)
             receive, turn.first = kept.receive, kept.body
-        inner = {**scope, "headers": _raw(turn.request_headers(size))}
-        answer = _Answer(turn, send, lambda: _share(inner, scope))
+        inner = _Scope(scope, _raw(turn.request_headers(size)))
+        answer = _Answer(turn, send, inner.share)
         try:
-            await self._app(inner, receive, answer.send)
+            await self._app(inner.content, receive, answer.send)
         except Exception:
             # Without this middleware, too, the client sees an answer that ends early, not an error.
             with contextlib.suppress(Exception):
                 await answer.flush()
             raise
         finally:
-            _share(inner, scope)
+            inner.share()
         await answer.flush()
 
 
-def _share(inner: Any, scope: Any) -> None:
-    """Middleware outside reads what the application notes in its scope, such as its route."""
-    scope.update((key, value) for key, value in inner.items() if key != "headers")
+class _Scope:
+    """The scope of the application: a copy of the one outside, with other headers."""
+
+    def __init__(self, outside: Any, headers: list[tuple[bytes, bytes]]) -> None:
+        self.content = {**outside, "headers": headers}
+        self._outside, self._shared = outside, dict(self.content)
+
+    def share(self) -> None:
+        """Note outside what the application has changed since, such as its route."""
+        before, self._shared = self._shared, dict(self.content)
+        for key in (before.keys() | self._shared.keys()) - {"headers"}:
+            if key not in self._shared:
+                self._outside.pop(key, None)
+            elif key not in before or self._shared[key] is not before[key]:
+                self._outside[key] = self._shared[key]
 
 
 class _Body:
