@@ -11,6 +11,7 @@ import compactwire as cw
 from compactwire import arrow, gcf
 from tests.columns.producer import Column
 
+from .gcf import constants
 from .harness import Case
 
 # Values, by the parameter that grows
@@ -67,6 +68,11 @@ def one_row(count: int) -> str:
     return f"GCF profile=generic\n## [1]{{{columns}}}\n{'|' * (count - 1)}\n"
 
 
+def with_constants(text: str) -> int:
+    """The text and its expansion, at least 18 bytes for each cell, as shares of their bound."""
+    return 96 * len(text) + 18 * text.count("=1") * text.count("\n1")
+
+
 def text(make: Callable[[int], Any]) -> Callable[[int], str]:
     return lambda count: gcf.dumps(make(count))
 
@@ -104,6 +110,15 @@ CASES = [
     ),
     # 1.6 KB for each column, and its text is only a short name.
     Case("gcf_loads: one row", arrow.gcf_loads, one_row, 5_000, 190_000, factor=384),
+    Case(
+        "gcf_loads: constants",
+        arrow.gcf_loads,
+        constants,
+        100,
+        3_000,
+        factor=4,
+        size_of=with_constants,
+    ),
     Case(
         "gcf.dumps of a table in a value: rows",
         lambda column: cw.shrink({"rows": column}),
