@@ -97,6 +97,20 @@ def test_a_vector_that_does_not_hold_is_named_with_what_differs(
     assert failed.difference.startswith(difference)
 
 
+def test_too_little_memory_is_no_failed_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode(*_: object, **__: object) -> object:
+        raise MemoryError
+
+    for path in ("compact/responses.json", "compact/bad_responses.json"):
+        (tmp_path / "some.json").write_text(json.dumps([first(path)]))
+        with monkeypatch.context() as patch:
+            patch.setattr(cw, "decode", decode)
+            with pytest.raises(MemoryError):
+                conformance.run(tmp_path)
+
+
 def test_a_report_of_a_claim_that_differs_is_found(tmp_path: Path) -> None:
     case = first("claims/cases.jsonl")
     for member, value, difference in (

@@ -46,11 +46,15 @@ def fails(what: str, call: Callable[[], object], error: type[Exception]) -> Any:
     ------
     DiffersError
         It raises none, or another one.
+    MemoryError
+        There is too little memory for the call.
     """
     try:
         found = call()
     except error as caught:
         return caught
+    except MemoryError:
+        raise
     except Exception as caught:
         name = type(caught).__name__
         raise DiffersError(f"{what}: expected {error.__name__}, found {name}: {caught}") from None

@@ -222,6 +222,8 @@ def _difference(check: Callable[[Case], None], case: Case) -> str:
         check(case)
     except DiffersError as error:
         return str(error)
+    except MemoryError:
+        raise
     except Exception as error:  # Any exception of a function is an outcome to report.
         return f"raised {type(error).__name__}: {short_line(str(error), 200)}"
     return ""
