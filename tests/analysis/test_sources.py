@@ -230,6 +230,7 @@ def test_a_line_of_100_megabytes_is_skipped_in_bounded_memory(tmp_path: Path) ->
         for _ in range(100):
             file.write(b"x" * 1_000_000)
         file.write(b'"\n"after"\n')
+    read(path, max_row=1)  # What it imports takes more.
     tracemalloc.start()
     found = read(path, max_row=1 << 20)
     peak = tracemalloc.get_traced_memory()[1]
@@ -459,17 +460,12 @@ def test_lists_of_an_empty_slice_are_read() -> None:
     assert read(pa.table({"a": lists})) == [('{"a":[]}', None)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux opens both ends of a pipe at once")
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT RUN: needs a FIFO")
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv", "rows.parquet"])
 def test_a_pipe_where_rows_are_meant_is_named(tmp_path: Path, name: str) -> None:
-    pipe = tmp_path / name
-    os.mkfifo(pipe)
-    writer = os.open(pipe, os.O_RDWR)
-    try:
-        with pytest.raises(CompactWireError, match=f"{name}: a pipe or device, expected a file"):
-            read(pipe)
-    finally:
-        os.close(writer)
+    os.mkfifo(tmp_path / name)  # It has no writer: to open it would wait.
+    with pytest.raises(CompactWireError, match=f"{name}: a pipe or device, expected a file"):
+        read(tmp_path / name)
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are UTF-8")

@@ -196,8 +196,17 @@ def _table(path: Path) -> Any:
         )
 
 
+def check_is_file(path: Path) -> None:
+    """Refuse a pipe or device, whose rows cannot be read: before it is opened, which may wait."""
+    if kind_of(path) == "other":
+        raise CompactWireError(
+            f"{one_line(str(path))}: a pipe or device, expected a file; write its content to a file"
+        )
+
+
 def open_parquet(path: Path) -> Any:
     """Open a file of Parquet once for several readers: another one may take its place meanwhile."""
+    check_is_file(path)
     return need("pyarrow", "pyarrow").OSFile(os.fspath(path))
 
 

@@ -29,6 +29,7 @@ from .candidates import compact
 from .corpus import (
     Corpus,
     DuplicateKeyError,
+    check_is_file,
     csv_kind,
     kind_of_file,
     naming_parquet,
@@ -682,6 +683,7 @@ def _gathered(
 
 def _of_csv(path: Path, reading: Reading) -> Iterator[tuple[Rows, float]]:
     rows_kind = reading.kind_or("json" if reading.column is None else "text")
+    check_is_file(path)
     with path.open("rb") as data:
         _skip_mark(data, path)
         with io.TextIOWrapper(data, "utf-8", newline="") as file:
@@ -722,6 +724,7 @@ def _read_csv(
 
 def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
     """Lines without their end, None for one that is too long; and how many bytes each had."""
+    check_is_file(path)
     with path.open("rb") as file:
         _skip_mark(file, path)
         while line := file.readline(limit + 1):
@@ -737,10 +740,6 @@ def _lines(path: Path, limit: int) -> Iterator[tuple[bytes | None, int]]:
 
 
 def _skip_mark(file: BinaryIO, path: Path) -> None:
-    if not file.seekable():
-        raise CompactWireError(
-            f"{one_line(str(path))}: a pipe or device, expected a file; write its content to a file"
-        )
     mark = file.read(4)
     if mark.startswith(_WIDE_MARKS):
         raise CompactWireError(
