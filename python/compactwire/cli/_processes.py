@@ -31,7 +31,7 @@ class ProcessEndedError(Exception):
 def in_processes(
     work: Callable[[Item], Result], items: Sequence[Item], count: int
 ) -> Generator[Callable[[], Result]]:
-    """Work on so many items at a time, each in a process.
+    """Work on so many items at a time, each in a process; on fewer if the system allows no more.
 
     Yields a function for each item, in their order, which returns the result or raises the error
     of `work`; it raises `ProcessEndedError` if the process ended. The end of the generator, SIGINT
@@ -46,7 +46,13 @@ def in_processes(
                 while place not in done:
                     while left and len(busy) < count:
                         with signals.held():
-                            worker = _Worker(work)
+                            try:
+                                worker = _Worker(work)
+                            except OSError:
+                                if not busy:
+                                    raise
+                                count = len(busy)
+                                break
                             busy[worker.pipe] = worker
                         worker.give(*left.popleft())
                     for pipe in connection.wait(list(busy)):
