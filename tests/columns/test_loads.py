@@ -302,6 +302,7 @@ def test_text_and_schema_of_another_type_are_refused() -> None:
 
 @given(st.data())
 def test_any_table_comes_back(data: st.DataObject) -> None:
+    pytest.importorskip("pyarrow", "22")  # Before, `to_pylist` leaves maps in maps as lists.
     type, values = data.draw(columns())
     rows = data.draw(st.lists(values, max_size=6))
     column = pa.array([{"c": row} for row in rows], pa.struct([("c", type)]))
