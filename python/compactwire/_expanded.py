@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import gcf
-from ._core import shrink
+from ._core import expand, shrink
 from .errors import InvalidFormat, UnsupportedValue
 
 __all__ = ["as_json"]
@@ -41,7 +41,8 @@ def _check_scalar(text: str) -> None:
     try:
         gcf.from_json(text, max_depth=_MAX_DEPTH)
     except UnsupportedValue:
-        pass  # An integer beyond the 64 bits of GCF, which JSON has.
+        # An integer beyond the 64 bits of GCF, which JSON has. What follows it has not been read.
+        expand(text)
     except gcf.GcfError as error:
         if error.code == "invalid_json":
             raise InvalidFormat(f"neither GCF nor JSON: {error}") from None

@@ -227,6 +227,10 @@ def test_several_texts_begin_on_lines_of_their_own(tmp_path: Path, capsys: Captu
         ("[\n1]\n[\n2]\n", "unexpected characters after the JSON value (line 3, column 1)"),
         ("GCF profile=generic\n## [2]{id}\n1\n", "count_mismatch"),
         ('{"a":1,"a":2}', "duplicate_key"),
+        ('{"a":18446744073709551616,"b":[1', "expected ',' or ']', found the end of the text"),
+        ("18446744073709551616 and prose", "expected the end of the text, found"),
+        ('[18446744073709551616,{"a":1,"a":2}]', 'duplicate member "a"'),
+        ("[18446744073709551616,NaN]", 'expected a JSON value, found "NaN]"'),
     ],
 )
 def test_an_error_of_expand_names_the_file_and_the_place(
