@@ -99,6 +99,11 @@ def gcb_twins(count: int) -> bytes:
     return gcb(["n" * 4 * count, "a", "a"], [(0, 0)] * count)
 
 
+def gcb_long_names(count: int) -> bytes:
+    """Edges whose text is a thousand times as long."""
+    return gcb(["n" * 4000, "m" * 4000], [(0, 1)] * count)
+
+
 def json_symbols(count: int) -> str:
     return wire.encode_json(wire.decode_gcb(gcb_symbols(count)), compact=True)
 
@@ -140,11 +145,20 @@ def of_gcb(call: Callable[[Any], object]) -> Callable[[bytes], object]:
     return lambda data: call(wire.decode_gcb(data, lossy={"duplicates"}))
 
 
+def size_written(write: Callable[[bytes], Any]) -> Callable[[bytes], int]:
+    return lambda data: len(write(data))
+
+
 def changed(payload: gcf.Payload) -> object:
     base = gcf.snapshot(payload)
     new = gcf.snapshot(payload.__replace__(symbols=payload.symbols[1:], edges=()))
     made = gcf.diff(base, new)
     return gcf.apply_delta(base, gcf.encode_delta(made))
+
+
+def added_edges(payload: gcf.Payload) -> str:
+    roots = [f"sha256:{digit * 64}" for digit in "01"]
+    return gcf.encode_delta(gcf.DeltaPayload("t", *roots, added_edges=payload.edges))
 
 
 def compared(payload: gcf.Payload) -> object:
@@ -218,6 +232,18 @@ CASES = [
     *(
         Case(f"{call.__name__}, edges", of_gcb(call), gcb_edges, 1000, 100_000)
         for call in (wire.encode_json, gcf.pack_root, changed, gcf.respond, streamed)
+    ),
+    *(
+        Case(
+            f"{call.__name__}, long names",
+            of_gcb(call),
+            gcb_long_names,
+            500,
+            12_000,
+            factor=3,
+            size_of=size_written(of_gcb(call)),
+        )
+        for call in (wire.encode_json, added_edges)
     ),
     # A search of all groups for each symbol shows only in as many.
     Case("streamed, groups", of_text(streamed), groups, 4_000, 20_000),
