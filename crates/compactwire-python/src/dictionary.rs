@@ -4,6 +4,7 @@ use super::args::{self, Input, each, read_file, sizes, wrong_type};
 use super::errors::Result;
 use super::record::{self, Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
+use crate::calls::detach;
 use crate::files::write_file;
 use crate::interrupt::{attached, to_end};
 use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, name, push};
@@ -79,7 +80,7 @@ impl Dictionary {
             .to_string(),
         };
         let train = || compact::Dictionary::train(&taken, size, description);
-        let core = py.detach(|| attached(train))??;
+        let core = detach(py, || attached(train))??;
         Ok(Self::new(Arc::new(core), None))
     }
 

@@ -11,6 +11,7 @@
 //!
 //! Too little memory ends each of them with a `MemoryError`, and too many open files with an `OSError`.
 
+use crate::calls::detach;
 use crate::make::{Number, Str, args, memory_error, name, py_error, py_error_of};
 use crate::value::collector::with_collector;
 use compactwire::interrupt::{Stopped, poll, run};
@@ -50,7 +51,7 @@ pub(crate) fn detached<T: Send>(
     bytes: usize,
     work: impl Send + FnOnce() -> T,
 ) -> PyResult<T> {
-    if bytes < DETACH_FROM { attached(work) } else { py.detach(|| attached(work)) }
+    if bytes < DETACH_FROM { attached(work) } else { detach(py, || attached(work)) }
 }
 
 /// Runs `work`, which runs no Python code. If `work` is stopped, it must have changed nothing, because it

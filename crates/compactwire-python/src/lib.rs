@@ -20,6 +20,7 @@ mod args;
 mod arrow;
 mod bytes_memory;
 mod cad;
+mod calls;
 mod claims;
 mod column;
 mod delta;
@@ -42,6 +43,7 @@ mod tool_call;
 mod value;
 mod wire;
 
+use crate::calls::detach;
 use crate::make::name;
 use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
@@ -169,6 +171,6 @@ fn locked_long<L: Send, T: Send>(
     undone(py, || {
         let mut held = lock.hold(py)?;
         let content: &mut L = &mut held;
-        Ok(py.detach(|| work(content)))
+        Ok(detach(py, || work(content)))
     })?
 }

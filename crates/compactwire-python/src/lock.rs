@@ -1,6 +1,9 @@
 //! The lock of an object whose calls may take long, so that another call may wait long for it.
 
+use crate::calls::{detach, is_ending};
+use crate::make::py_error;
 use compactwire::interrupt::unchecked;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -32,7 +35,12 @@ impl<T> Lock<T> {
         while !is_ours {
             // The check of the present call must not stop what a handler calls.
             unchecked(|| py.check_signals())?;
-            is_ours = py.detach(|| turn.take(INTERVAL));
+            is_ours = detach(py, || turn.take(INTERVAL));
+            if !is_ours && is_ending() {
+                return Err(py_error::<PyRuntimeError>(
+                    "a thread that the end of the interpreter has stopped holds this object",
+                ));
+            }
         }
         let content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Held { content, _turn: Release(turn) })

@@ -8,7 +8,9 @@ use super::args::{
 use super::errors::{advised, invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
-use crate::make::{Number, Str, args, keys_of, make_dict, make_str, make_tuple, name, once, py_error};
+use crate::make::{
+    Number, Str, args, keys_of, make_dict, make_str, make_tuple, name, once, py_error,
+};
 use compactwire::compact::{self, Format, Layout, Members, Status};
 use compactwire::excerpt::excerpt;
 use pyo3::IntoPyObjectExt;

@@ -14,6 +14,7 @@ use super::value::objects::Objects;
 use super::value::read::value_with;
 use super::value::{are_common, converter};
 use crate::args::named;
+use crate::calls::{self, detach};
 use crate::interrupt::attached;
 use crate::make::{Number, Str, args, make_str, name};
 use compactwire::gcf::Limits;
@@ -244,7 +245,7 @@ pub(super) fn shrink_object<'py>(
     let value = value_with(value, "$", default.as_ref(), Some(max_depth))?;
     let shrunk = match &counter {
         Counter::Estimate => {
-            py.detach(|| attached(|| shrink::shrink_value(&value, &options)))?.map_err(Error::from)
+            detach(py, || attached(|| shrink::shrink_value(&value, &options)))?.map_err(Error::from)
         }
         Counter::Callable(call) => {
             shrink::shrink_value_with(&value, &options, |text| count(call, text))
@@ -329,12 +330,12 @@ impl<'py> Counter<'py> {
         })?;
         let counter =
             py.import(name!(py, "compactwire.analysis.tokens")?)?.getattr(name!(py, "counter")?)?;
-        Ok(Self::Callable(counter.call1(args!(py, name)?)?))
+        Ok(Self::Callable(calls::call(&counter, &args!(py, name)?)?))
     }
 }
 
 fn count(call: &Bound<'_, PyAny>, text: &str) -> Result<u64> {
-    let tokens = call.call1(args!(call.py(), Str(text))?)?;
+    let tokens = calls::call(call, &args!(call.py(), Str(text))?)?;
     Ok(token_count(&tokens, "tokenizer")?)
 }
 

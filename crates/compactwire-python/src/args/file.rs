@@ -3,12 +3,13 @@
 use super::input::Input;
 use super::object::{lacks_method, wrong_type};
 use super::text::{surrogate_at, utf8_if_whole};
+use crate::calls::call_method;
 use crate::errors::{invalid_option, os_error};
 use crate::make::{PathString, args, make_bytes, make_list, make_size, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,20 +22,15 @@ impl PathFile {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(py_error::<PyOSError>("file name contained an unexpected NUL byte"));
         }
-        Ok(Self(
-            py.import(name!(py, "io")?)?
-                .call_method1(name!(py, "FileIO")?, args!(py, PathString(path.to_owned()))?)?
-                .unbind(),
-        ))
+        let io = py.import(name!(py, "io")?)?;
+        let path = args!(py, PathString(path.to_owned()))?;
+        Ok(Self(call_method(&io, name!(py, "FileIO")?, &path)?.unbind()))
     }
 
     /// Reads at most `size` bytes; none at the end of the file.
     pub(crate) fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(self
-            .0
-            .bind(py)
-            .call_method1(name!(py, "read")?, args!(py, make_size(py, size)?)?)?
-            .cast_into()?)
+        let size = args!(py, make_size(py, size)?)?;
+        Ok(call_method(self.0.bind(py), name!(py, "read")?, &size)?.cast_into()?)
     }
 
     /// Reads a whole file. It may be endless: signals are handled after every [`PIECE`].
@@ -103,7 +99,7 @@ pub(crate) fn read_file<'py>(
     parses: impl FnOnce(&[u8]) -> bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if file.hasattr(name!(file.py(), "read")?)? {
-        return file.call_method0(name!(file.py(), "read")?);
+        return call_method(file, name!(file.py(), "read")?, &PyTuple::empty(file.py()));
     }
     if Input::is_bytes(file) {
         let message =

@@ -1,6 +1,7 @@
 //! The type of an argument, and the items of an iterable.
 
 use super::text::{class_name, surrogate_in_gcf, utf8_if_whole, utf8_or};
+use crate::calls::next;
 use crate::make::{Str, ensure_memory, import_class, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::PyTypeError;
@@ -12,6 +13,7 @@ use pyo3::types::{
 };
 use std::convert::Infallible;
 use std::fmt::Display;
+use std::iter;
 
 /// The items of an iterable; `TypeError` names the argument and what its items are. So it is for a str and for
 /// bytes: their characters and numbers are never meant.
@@ -32,7 +34,8 @@ pub(crate) fn each<'py>(
     {
         return Err(wrong_type(value, name, &expected()));
     }
-    let items = (0_u64..).zip(iterator(value, name, expected)?);
+    let items = iterator(value, name, expected)?;
+    let items = (0_u64..).zip(iter::from_fn(move || next(&items).transpose()));
     Ok(items.map(move |(at, item)| {
         if at.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals().and(item) } else { item }
     }))

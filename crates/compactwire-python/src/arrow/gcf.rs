@@ -3,6 +3,7 @@
 use super::{call, row_options};
 use crate::args::named;
 use crate::args::{self, Input, sizes};
+use crate::calls::detach;
 use crate::column::{Column, field};
 use crate::errors::Result;
 use crate::interrupt::attached;
@@ -165,5 +166,5 @@ pub(super) fn gcf_loads(
     let text = Input::new(text, "text")?;
     let text = text.gcf_text()?;
     let loads = || core::gcf_loads(text, field.as_ref(), options);
-    Ok(Column(py.detach(|| attached(loads))??))
+    Ok(Column(detach(py, || attached(loads))??))
 }

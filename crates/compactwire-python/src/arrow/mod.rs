@@ -8,6 +8,7 @@ mod gcf;
 mod messages;
 
 use crate::args::{class_name, one_of, shown};
+use crate::calls::detach;
 use crate::column::{Column, column};
 use crate::errors::{Result, invalid_option};
 use crate::interrupt::attached;
@@ -69,5 +70,5 @@ fn call(
     work: impl Send + FnOnce(&core::Column) -> std::result::Result<core::Column, core::Error>,
 ) -> Result<Column> {
     let column = column(object)?;
-    Ok(Column(object.py().detach(|| attached(|| work(&column)))??))
+    Ok(Column(detach(object.py(), || attached(|| work(&column)))??))
 }

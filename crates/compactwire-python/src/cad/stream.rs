@@ -5,6 +5,7 @@
 
 use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
+use crate::calls::{call_method, next};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{
@@ -121,11 +122,11 @@ impl Source {
     fn chunk(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
         let chunk = match self {
             Self::Path(file) => Some(file.read(py, CHUNK)?.into_any()),
-            Self::File(file) => Some(
-                file.bind(py)
-                    .call_method1(name!(py, "read")?, args!(py, make_size(py, CHUNK)?)?)?,
-            ),
-            Self::Chunks(chunks) => chunks.bind(py).try_iter()?.next().transpose()?,
+            Self::File(file) => {
+                let size = args!(py, make_size(py, CHUNK)?)?;
+                Some(call_method(file.bind(py), name!(py, "read")?, &size)?)
+            }
+            Self::Chunks(chunks) => next(&chunks.bind(py).try_iter()?)?,
         };
         let Some(chunk) = chunk else { return Ok(None) };
         let bytes = chunk_bytes(&chunk)?;

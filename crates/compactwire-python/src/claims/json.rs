@@ -2,6 +2,7 @@
 
 use super::arguments::{collect, path, text};
 use crate::args::{Input, each, natural};
+use crate::calls::detach;
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::make::{Number, Str, ensure_memory, make_bytes};
@@ -71,7 +72,7 @@ pub(super) fn merkle_root(hashes: &Bound<'_, PyAny>) -> PyResult<Str<String>> {
 pub(super) fn write_json(path: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
     let (py, file) = (value.py(), self::path(path, "path")?);
     let value = read::value(value, "value")?;
-    let written = py.detach(|| attached(|| claims::write_json(&file, &value)))?;
+    let written = detach(py, || attached(|| claims::write_json(&file, &value)))?;
     Ok(written?)
 }
 

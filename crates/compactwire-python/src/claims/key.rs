@@ -2,6 +2,7 @@
 
 use super::arguments::{path, wrong};
 use crate::args::{utf8_if_whole, view_of_bytes};
+use crate::calls::detach;
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::make::{Str, make_bytes, py_error};
@@ -133,7 +134,7 @@ impl SigningKey {
     #[pyo3(signature = (path, /))]
     fn save(&self, path: &Bound<'_, PyAny>) -> Result<()> {
         let (py, file) = (path.py(), self::path(path, "path")?);
-        Ok(py.detach(|| self.0.save(&file))?)
+        Ok(detach(py, || self.0.save(&file))?)
     }
 
     /// The public key for verification: 64 hexadecimal digits.
@@ -158,7 +159,7 @@ fn load(
     read: fn(&Path) -> Result<claims::SigningKey, claims::ProduceError>,
 ) -> Result<SigningKey> {
     let file = self::path(path, "path")?;
-    Ok(path.py().detach(|| read(&file)).map(SigningKey)?)
+    Ok(detach(path.py(), || read(&file)).map(SigningKey)?)
 }
 
 /// The key of a seed; all copies of the seed made here are wiped.

@@ -4,6 +4,7 @@
 use super::arguments::{collect, entries, optional_text, path, text};
 use super::key::with_key;
 use crate::args::{boolean, each};
+use crate::calls::detach;
 use crate::errors::{Result, invalid_path};
 use crate::interrupt::attached;
 use crate::make::PathString;
@@ -63,10 +64,10 @@ pub(super) fn build_bundle<'py>(
     let items = each(items, "items", "mappings")?.zip(0..);
     let items = items.map(|(item, at)| self::item(&item?, &format!("items[{at}]")));
     let items = collect(items)?;
-    let made = py.detach(|| attached(|| Bundle::new(&run, &job, &message, &items)))??;
+    let made = detach(py, || attached(|| Bundle::new(&run, &job, &message, &items)))??;
     // Made before the bundle is written: a call that raises leaves nothing behind.
     let manifest = dict(py, made.manifest())?;
-    py.detach(|| attached(|| made.write(&folder)))??;
+    detach(py, || attached(|| made.write(&folder)))??;
     Ok(manifest)
 }
 
@@ -259,7 +260,7 @@ pub(super) fn write_receipt(
     let value = read::value(receipt, "receipt")?;
     let replace = replace.map_or(Ok(false), |replace| boolean(replace, "replace"))?;
     let write = || claims::write_receipt(&folder, &value, replace);
-    let written = py.detach(|| attached(write))?;
+    let written = detach(py, || attached(write))?;
     Ok(written.map(PathString)?)
 }
 
@@ -381,7 +382,7 @@ pub(super) fn make_claim<'py>(
         }
     };
     let work = || claims::make_claim(&manifest, &folder, &components, notes.as_deref());
-    let made = py.detach(|| attached(work))?;
+    let made = detach(py, || attached(work))?;
     Ok(dict(py, &made?)?)
 }
 

@@ -4,9 +4,10 @@ use super::arguments;
 use super::report::ClaimReport;
 use crate::args::{as_mapping, lossy, named};
 use crate::args::{check_callable, class_name};
+use crate::calls::{call, detach};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
-use crate::make::{Number, Str, py_error};
+use crate::make::{Number, Str, args, py_error};
 use compactwire::claims::{self, Inputs, Limits, Options, Progress};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -161,7 +162,7 @@ pub(super) fn verify_claim(
         merkle_attestation: merkle_attestation.as_deref(),
     };
     let mut heartbeat = Heartbeat { progress, last: Instant::now(), error: None };
-    let report = py.detach(|| claims::verify(&inputs, &options, &mut |now| heartbeat.beat(now)));
+    let report = detach(py, || claims::verify(&inputs, &options, &mut |now| heartbeat.beat(now)));
     match heartbeat.error {
         Some(error) => Err(error),
         None => report.map(ClaimReport::new).map_err(raised),
@@ -184,8 +185,8 @@ impl Heartbeat {
         let asked = Python::attach(|py| {
             py.check_signals()?;
             let Some(progress) = &self.progress else { return Ok(()) };
-            let arguments = (Str(now.what), Number(now.done), Number(now.total));
-            progress.call1(py, arguments).map(drop)
+            let arguments = args!(py, Str(now.what), Number(now.done), Number(now.total))?;
+            call(progress.bind(py), &arguments).map(drop)
         });
         match asked {
             Ok(()) => ControlFlow::Continue(()),

@@ -6,6 +6,7 @@
 
 use super::{ARRAY, Column, SCHEMA, STREAM};
 use crate::args::{class_name, utf8_if_whole};
+use crate::calls::{call_method, detach};
 use crate::errors::{Error, Result};
 use crate::interrupt::attached;
 use crate::make::{Str, args, name, py_error};
@@ -139,16 +140,18 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     let method = name!(py, "__arrow_c_stream__")?;
     if has_method(object, method)? {
         let object = &readable(object)?;
-        let capsule = object.call_method0(method).map_err(|error| refused(object, error))?;
+        let capsule = call_method(object, method, &PyTuple::empty(object.py()))
+            .map_err(|error| refused(object, error))?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
         // SAFETY: the name of the capsule says that it holds a stream, which is moved out.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
-        return Ok(Some(py.detach(|| attached(|| core::Column::from_stream(stream)))??));
+        return Ok(Some(detach(py, || attached(|| core::Column::from_stream(stream)))??));
     }
     let method = name!(py, "__arrow_c_array__")?;
     if has_method(object, method)? {
         let object = &readable(object)?;
-        let capsules = object.call_method0(method).map_err(|error| refused(object, error))?;
+        let capsules = call_method(object, method, &PyTuple::empty(object.py()))
+            .map_err(|error| refused(object, error))?;
         let (schema, array) = pair(&capsules)?;
         let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
         let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
@@ -157,7 +160,7 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
             unsafe { (FFI_ArrowArray::from_raw(array), FFI_ArrowSchema::from_raw(schema)) };
         // SAFETY: the producer promises that they agree.
         let import = || unsafe { core::Column::from_array(array, schema) };
-        return Ok(Some(py.detach(|| attached(import))??));
+        return Ok(Some(detach(py, || attached(import))??));
     }
     Ok(None)
 }

@@ -9,6 +9,7 @@ pub(crate) use import::{
     Unreadable, caused, column, field, if_column, is_column, lazy, lost_index,
 };
 
+use crate::calls::detach;
 use crate::errors::Result;
 use crate::interrupt::attached;
 use crate::make::{Number, Str, make_str, make_tuple, py_error};
@@ -59,7 +60,7 @@ impl Column {
     ) -> Result<Bound<'py, PyTuple>> {
         let _ = requested_schema;
         let join = || attached(|| self.0.to_array());
-        let array = py.detach(join)??.ok_or_else(|| {
+        let array = detach(py, join)??.ok_or_else(|| {
             let chunks = self.0.chunks().len();
             py_error::<PyValueError>(format!(
                 "the texts of the {chunks} chunks are too large for one array: take the column by \

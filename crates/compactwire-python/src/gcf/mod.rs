@@ -13,6 +13,7 @@ use super::args::{self, Input, depth, path_of, read_file, sizes};
 use super::detached;
 use crate::args::named;
 use crate::bytes_memory::BytesMemory;
+use crate::calls::{call_method, detach};
 use crate::column;
 use crate::errors::Result;
 use crate::files::write_file;
@@ -33,7 +34,7 @@ use compactwire::text::output::{Memory, Output};
 use compactwire::walk::Stop;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use tree::TreeTarget;
 
 pub(super) use keyed::KeyedSet;
@@ -261,7 +262,7 @@ fn write_text<M: Memory>(
 /// The text of a column of Arrow, whose rows are an array.
 fn write_table(py: Python<'_>, column: &Column, options: &EncodeOptions) -> Result<String> {
     let write = || Ok::<_, Error>(Table::new(column)?.write(options)?);
-    Ok(py.detach(|| attached(write))??)
+    Ok(detach(py, || attached(write))??)
 }
 
 /// Calls `write` with the tree of a value. `write` must not call Python.
@@ -414,15 +415,15 @@ fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bo
 }
 
 /// Writes text to a file that is open.
-fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
+fn write_to<'py>(file: &Bound<'py, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
     let io = py.import(name!(py, "io")?)?;
+    let write = |arguments: Bound<'py, PyTuple>| call_method(file, name!(py, "write")?, &arguments);
     if file.is_instance(&io.getattr(name!(py, "RawIOBase")?)?)? {
         // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let taken =
-                file.call_method1(name!(py, "write")?, args!(py, make_bytes(py, rest)?)?)?;
+            let taken = write(args!(py, make_bytes(py, rest)?)?)?;
             let taken = taken.extract::<Option<i64>>()?.unwrap_or(0);
             let taken = usize::try_from(taken).ok().filter(|taken| *taken <= rest.len());
             let taken = taken.ok_or_else(|| {
@@ -440,9 +441,9 @@ fn write_to(file: &Bound<'_, PyAny>, text: &str) -> PyResult<()> {
             rest = rest.get(taken..).unwrap_or_default();
         }
     } else if file.is_instance(&io.getattr(name!(py, "BufferedIOBase")?)?)? {
-        file.call_method1(name!(py, "write")?, args!(py, make_bytes(py, text.as_bytes())?)?)?;
+        write(args!(py, make_bytes(py, text.as_bytes())?)?)?;
     } else {
-        file.call_method1(name!(py, "write")?, args!(py, make_str(py, text)?)?)?;
+        write(args!(py, make_str(py, text)?)?)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 use crate::args::named;
 use crate::args::{self, PathFile, class_name, depth, open_path, sizes, utf8_with_surrogates};
+use crate::calls::call;
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{args, items_of, make_size, name, py_error};
@@ -243,7 +244,7 @@ impl Reader {
         match &mut self.source {
             Source::Path(file) => add(file.read(py, PIECE)?.as_bytes()),
             Source::Object(read) => {
-                let piece = read.bind(py).call1(args!(py, make_size(py, PIECE)?)?)?;
+                let piece = call(read.bind(py), &args!(py, make_size(py, PIECE)?)?)?;
                 if let Ok(text) = piece.cast::<PyString>() {
                     // A lone surrogate is reported after the rows before it.
                     add(&utf8_with_surrogates(text)?);

@@ -6,6 +6,7 @@
 
 use super::keyed::scalar_at;
 use crate::args::{self, Unused, as_mapping, each, names, wrong_type};
+use crate::calls::call;
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::lock::Writing;
@@ -270,7 +271,7 @@ impl StreamEncoder {
         if self.is_file {
             return super::write_to(self.target.bind(py), text);
         }
-        self.target.call1(py, args!(py, make_str(py, text)?)?)?;
+        call(self.target.bind(py), &args!(py, make_str(py, text)?)?)?;
         Ok(())
     }
 }

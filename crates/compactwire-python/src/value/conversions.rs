@@ -4,6 +4,7 @@
 use super::kind::{Kind, is_container, kind};
 use super::moments;
 use crate::args::{check_callable, one_of};
+use crate::calls::call;
 use crate::column::is_column;
 use crate::make::{Str, args, name, once, py_error};
 use compactwire::interrupt::unchecked;
@@ -127,7 +128,7 @@ impl<'py> Conversions<'py> {
             {
                 return Ok(Converted::To(text.into_any()));
             }
-            let result = unchecked(|| self.default.call1(args!(object.py(), &object)?))?;
+            let result = unchecked(|| call(&self.default, &args!(object.py(), &object)?))?;
             if result.is(object.py().NotImplemented()) {
                 return Ok(Converted::Refused(object));
             }
