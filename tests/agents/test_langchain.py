@@ -6,7 +6,7 @@ import asyncio
 import threading
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +26,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -184,6 +185,20 @@ def test_what_a_program_of_the_model_reads_stays_as_it_is(
     agent = create_agent(model, TOOLS, middleware=[CompactToolResults()])
     messages = agent.invoke({"messages": [HumanMessage("go")]})["messages"]
     assert next(one for one in messages if isinstance(one, ToolMessage)).content == content
+
+
+@pytest.mark.parametrize("key", ["messages", "history"])
+def test_a_tool_node_may_have_the_messages_by_another_name(key: str) -> None:
+    block = {"type": "tool_use", "id": "c1", **PROGRAM}
+    call = called("list_rows").model_copy(update={"content": [block]})
+    compact = CompactToolResults()
+    node = ToolNode(TOOLS, messages_key=key, wrap_tool_call=compact.wrap_tool_call)
+    graph = StateGraph(TypedDict("State", {key: Annotated[list[Any], add_messages]}))  # type: ignore[misc]
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    answer = graph.compile().invoke({key: [HumanMessage("go"), call]})
+    assert answer[key][-1].content == TEXT
 
 
 def test_a_result_for_the_user_stays_as_it_is() -> None:

@@ -126,6 +126,13 @@ def test_a_generator_is_not_read() -> None:
     assert next(rows) == ROWS[0]
 
 
+def test_a_generator_in_a_value_is_read_as_often_as_without_us() -> None:
+    value = {"rows": iter(ROWS)}
+    (made,) = request([ModelRequest([ToolReturnPart("rows", value, "c1")])])
+    assert made.parts[0].content is value
+    assert made.parts[0].model_response_str() == '{"rows":[]}'
+
+
 def test_everything_else_stays_as_it_is() -> None:
     assert sent(7)[0].content == 7
     assert sent(None)[0].content is None
@@ -249,7 +256,7 @@ def test_the_output_of_an_agent_stays_as_it_is() -> None:
     assert {record.tool for record in records} == {"rows"}
 
 
-def request(messages: list[Any]) -> list[Any]:
+def request(messages: list[Any], options: Any = None, times: int = 1) -> list[Any]:
     """What these messages become in a request."""
     context = ModelRequestContext(
         model=TestModel(),
@@ -257,8 +264,10 @@ def request(messages: list[Any]) -> list[Any]:
         model_settings=None,
         model_request_parameters=ModelRequestParameters(),
     )
-    compact = CompactToolResults()
-    return list(asyncio.run(compact.prepare_model_request(None, context)).messages)
+    compact = CompactToolResults(**(options or {}))
+    for _ in range(times):
+        made = asyncio.run(compact.prepare_model_request(None, context))
+    return list(made.messages)
 
 
 NAMES = st.sampled_from(["rows", "read_file"])
@@ -302,9 +311,25 @@ def test_savings_are_reported_once() -> None:
     result = asyncio.run(one.agent.run("go"))
     assert savings.by_tool["rows"].saved == cw.shrink(ROWS).saved > 0
     asyncio.run(one.agent.run("more", message_history=result.all_messages()))
-    assert savings.by_tool["rows"].calls == 1
+    assert savings.by_tool["rows"].calls == 2  # The model has called the tool again.
     sent(TEXT, name="read_file", options={"on_saving": savings})
     assert savings.by_tool["read_file"].reasons == {"excluded": 1}
+
+
+def test_savings_are_reported_for_each_run_whatever_its_calls_are_called() -> None:
+    savings = Savings()
+    agent = Agent(TestModel(), capabilities=[CompactToolResults(on_saving=savings)])
+    agent.tool_plain(name="rows")(lambda: ROWS)
+    for _ in range(3):
+        asyncio.run(agent.run("go"))
+    assert savings.by_tool["rows"].calls == 3
+
+
+def test_a_request_that_is_sent_again_is_reported_once() -> None:
+    savings = Savings()
+    part = ToolReturnPart("rows", ROWS, "c1")
+    request([ModelRequest([part])], {"on_saving": savings}, times=2)
+    assert savings.by_tool["rows"].calls == 1
 
 
 def test_results_of_a_loaded_history_are_not_reported() -> None:

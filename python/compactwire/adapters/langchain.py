@@ -15,7 +15,7 @@ except ImportError as error:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from typing import Any, Unpack
 
     from .._tools import ToolOptions
@@ -84,11 +84,18 @@ class CompactToolResults(AgentMiddleware):
         return result if new is content else result.model_copy(update={"content": new})
 
 
+def _messages(state: Any) -> Iterator[Any]:
+    """The messages of a state, the last ones first. A `ToolNode` may have them by another name."""
+    values = state if isinstance(state, dict) else getattr(state, "__dict__", {})
+    for messages in [state] if isinstance(state, list) else values.values():
+        if isinstance(messages, list):
+            yield from reversed(messages)
+
+
 def _called_by_program(request: Any) -> bool:
     """Whether a program made the call. Only the blocks of the message with the call tell."""
     state, call = getattr(request, "state", None), request.tool_call.get("id")
-    messages = state if isinstance(state, list) else member(state, "messages")
-    for message in reversed(messages) if isinstance(messages, list) else ():
+    for message in _messages(state):
         if isinstance(message, AIMessage) and any(one["id"] == call for one in message.tool_calls):
             blocks = message.content if isinstance(message.content, list) else []
             # The standard blocks of LangChain keep what is special to a provider apart.

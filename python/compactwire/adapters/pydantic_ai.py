@@ -62,12 +62,14 @@ class CompactToolResults(AbstractCapability[object]):
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Shrink the results in the messages of one request, which are not stored."""
-        del ctx
         outputs = {tool.name for tool in request_context.model_request_parameters.output_tools}
-        messages = await self._messages(request_context.messages, outputs)
+        run_id = getattr(ctx, "run_id", None)
+        messages = await self._messages(request_context.messages, outputs, run_id)
         return dataclasses.replace(request_context, messages=messages)
 
-    async def _messages(self, messages: list[Any], outputs: set[str]) -> list[Any]:
+    async def _messages(
+        self, messages: list[Any], outputs: set[str], run_id: str | None
+    ) -> list[Any]:
         calls: dict[str, tuple[str, object]] = {}
         answered = max(
             (at for at, message in enumerate(messages) if isinstance(message, ModelResponse)),
@@ -81,7 +83,7 @@ class CompactToolResults(AbstractCapability[object]):
                         calls[part.tool_call_id] = (part.tool_name, part.args)
             elif isinstance(message, ModelRequest):
                 parts = [
-                    await self._part(part, calls, new=at > answered)
+                    await self._part(part, calls, run_id, new=at > answered)
                     if isinstance(part, ToolReturnPart) and part.tool_name not in outputs
                     else part
                     for part in message.parts
@@ -91,16 +93,24 @@ class CompactToolResults(AbstractCapability[object]):
             done.append(message)
         return done
 
-    async def _part(self, part: Any, calls: dict[str, tuple[str, object]], *, new: bool) -> Any:
+    async def _part(
+        self, part: Any, calls: dict[str, tuple[str, object]], run_id: str | None, *, new: bool
+    ) -> Any:
         # Parts with a kind have content of a certain type, which Pydantic AI itself reads.
         if part.outcome != "success" or part.tool_kind is not None:
             return part
         call, tool = part.tool_call_id, part.tool_name
         name, arguments = calls.get(call, ("", None))
         reason = self._tools.kept(tool, parsed(arguments) if name == tool else None)
-        shorten = functools.partial(self._texts.text, call, reason, tool, new=new)
+        # Some models number the calls of each run from the start.
+        shorten = functools.partial(self._texts.text, (run_id, call), reason, tool, new=new)
         content = await _content(part, shorten)
         return part if content is part.content else dataclasses.replace(part, content=content)
+
+
+def _written(part: Any) -> list[Any]:
+    """What Pydantic AI would send: a text, or texts and files."""
+    return part.content_items(mode="str") if part.files else [part.model_response_str()]
 
 
 async def _content(part: Any, shorten: Callable[[str], str]) -> Any:
@@ -110,7 +120,9 @@ async def _content(part: Any, shorten: Callable[[str], str]) -> Any:
         return part.content
     files = part.files
     try:
-        items = part.content_items(mode="str") if files else [part.model_response_str()]
+        items = _written(part)
+        if not isinstance(part.content, str) and items != _written(part):
+            return part.content  # An iterator is in it.
     except (ValueError, TypeError, RecursionError):
         # Pydantic AI cannot write it as JSON, and will say so itself.
         return part.content
