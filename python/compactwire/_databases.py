@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from ._guard import Guard
 from ._texts import check_path, one_line
 from .errors import OptionError
 
@@ -38,25 +38,28 @@ def connect(path: _Path, **options: Any) -> sqlite3.Connection:
         )
     if name.startswith("file:"):
         name = f"./{name}"
-    with _opening:
+
+    def opened() -> sqlite3.Connection:
         database: sqlite3.Connection = sqlite3.connect(name, timeout=STEP_S, **options)
-    return database
+        return database
+
+    return _opening.run(opened, opened)
 
 
-def guard() -> threading.Lock:
-    """A lock that a connection holds during its statements."""
-    lock = threading.Lock()
-    _guards.add(lock)
-    return lock
+def guard() -> Guard:
+    """The guard in which a connection runs its statements."""
+    made = Guard()
+    _guards.add(made)
+    return made
 
 
-_guards: WeakSet[threading.Lock] = WeakSet()
-_opening = threading.Lock()
+_guards: WeakSet[Guard] = WeakSet()
+_opening = Guard()
 
 
 def _note_use() -> None:
     global _is_unsafe
-    _is_unsafe |= _opening.locked() or any(lock.locked() for lock in list(_guards))
+    _is_unsafe |= _opening.is_running or any(guard.is_running for guard in list(_guards))
 
 
 # Whether a thread of the parent used SQLite when this process was forked. What that thread held,

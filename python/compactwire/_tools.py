@@ -218,7 +218,8 @@ class ConversationShrinker:
 
     def __init__(self, tools: ToolShrinker) -> None:
         self._tools = tools
-        self._lock = threading.Lock()
+        # A handler of a signal, or `__del__`, may come while its thread is here.
+        self._lock = threading.RLock()
         self._shrunk = functools.lru_cache(_REMEMBERED)(self._timed)
         self._reported: dict[int, None] = {}
 

@@ -1,4 +1,4 @@
-"""An exception of a signal handler at any moment of a request: the client goes on coding."""
+"""A signal at any moment of a request: the client goes on coding, also if the handler raises."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from functools import partial
 
 import pytest
 
+from compactwire.http._client import Exchange
 from compactwire.http._server import Server
-from tests.http import Lost, Sent, Wire, body, options
-from tests.strategies.moments import interrupted
+from tests.http import ORIGIN, Lost, Sent, Wire, body, options
+from tests.strategies.moments import interrupted, visited
 
-FILES = ("_client.py", "_protocol.py", "_table.py")
+FILES = ("_client.py", "_guard.py", "_protocol.py", "_table.py")
 KINDS = [KeyboardInterrupt, TimeoutError]
 
 
@@ -45,6 +46,30 @@ def test_the_lane_is_free_again(kind: type[BaseException]) -> None:
         for turns in (5, 6, 7):
             assert wire.post(body(turns)) == body(turns)
         assert "coded" in wire.sent[-1].said
+        if not reached:
+            break
+    assert number > 50
+
+
+def test_the_handler_may_send_by_the_same_client() -> None:
+    """It does not wait for itself, and neither does what the collector closes meanwhile."""
+    for number in itertools.count(1):
+        wire = Wire().opened()
+        wire.post(body(3))
+        abandoned = wire.client.begin(ORIGIN, [], body(2))
+        abandoned.attempt()
+
+        def visit(wire: Wire = wire, abandoned: Exchange = abandoned) -> None:
+            abandoned.close()
+            assert wire.post(body(9, "other")) == body(9, "other")
+
+        files = ("_client.py", "_guard.py")
+        reached = visited(number, files, visit, partial(wire.post, body(4)))
+        for turns in (5, 6, 7):
+            assert wire.post(body(turns)) == body(turns)
+            assert "coded" in wire.sent[-1].said
+        (session,) = wire.client._sessions
+        assert not reached or not any(lane.busy for lane in session.lanes)
         if not reached:
             break
     assert number > 50

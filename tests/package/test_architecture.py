@@ -90,6 +90,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_expanded": {"_core", "errors", "gcf"},
     "_lines": {"_core", "errors", "gcf"},
     "_table": set(),
+    "_guard": set(),
     "_threads": set(),
     "adapters.langchain": {"_chat", "_threads", "_tools"},
     "adapters.openai_agents": {"_chat", "_threads", "_tools"},
@@ -139,7 +140,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._toolbox": {"_cad_tool", "_core", "_expanded", "_lines", "_texts", "cad", "errors", "gcf"}
     | {f"mcp.{name}" for name in ("_claims", "_definitions", "_roots")},
     "_bridge": {"_core.graph", "_databases", "_texts", "errors"},
-    "_databases": {"_texts", "errors"},
+    "_databases": {"_guard", "_texts", "errors"},
     "_codecs": {"_core.graph", "_core.wire", "_texts", "errors"},
     "analysis": {
         f"analysis.{name}"
@@ -206,11 +207,11 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns._lease": {"_texts", "_threads", "errors"},
     "turns._stores": {"_core", "_texts", "errors"}
     | {f"turns.{name}" for name in ("_lease", "_lock", "_sender")},
-    "turns._memory": {"_table", "_texts", "turns._stores"},
-    "turns._sqlite": {"_databases", "_texts", "errors", "turns._sender", "turns._stores"},
+    "turns._memory": {"_guard", "_table", "_texts", "turns._stores"},
+    "turns._sqlite": {"_databases", "_guard", "_texts", "errors", "turns._sender", "turns._stores"},
     "http": {"http._asgi", "http._transport"},
     "http._asgi": {"_threads", "savings"} | {f"http.{name}" for name in ("_protocol", "_server")},
-    "http._client": {"_table", "_threads", "errors"}
+    "http._client": {"_guard", "_table", "_threads", "errors"}
     | {f"http.{name}" for name in ("_header", "_protocol")},
     "http._header": set(),
     "http._protocol": {"_core", "_texts", "errors", "http._header", "savings"},

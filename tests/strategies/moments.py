@@ -12,7 +12,28 @@ from typing import Any
 def interrupted(
     number: int, files: tuple[str, ...], error: BaseException, work: Callable[[], object]
 ) -> bool:
-    """Do some work, and raise an exception in it at one moment; False if there are fewer moments.
+    """Do some work, and raise an error in it at one moment; False if there are fewer moments."""
+
+    def fail() -> None:
+        raise error
+
+    reached = False
+    try:
+        reached = visited(number, files, fail, work)
+    except type(error) as caught:
+        if caught is not error:
+            raise
+        reached = True
+    finally:
+        # Otherwise this frame and the exceptions refer to each other.
+        error.__traceback__ = error.__context__ = None
+    return reached
+
+
+def visited(
+    number: int, files: tuple[str, ...], visit: Callable[[], object], work: Callable[[], object]
+) -> bool:
+    """Do some work, and call `visit` at one moment of it; False if there are fewer moments.
 
     The moments, counted from 1, are the begins and ends of calls in files of these names.
     """
@@ -30,16 +51,11 @@ def interrupted(
             left -= 1
             if left == 0:
                 sys.setprofile(None)
-                raise error
+                visit()
 
     sys.setprofile(profile)
     try:
         work()
-    except type(error):
-        if left > 0:
-            raise
     finally:
         sys.setprofile(None)
-        # Otherwise this frame and the exceptions refer to each other.
-        error.__traceback__ = error.__context__ = None
     return left <= 0

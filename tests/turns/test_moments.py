@@ -16,7 +16,7 @@ from compactwire._table import Table
 from compactwire.turns import MemorySessionStore, Sender, SessionStore, SQLiteSessionStore, Turn
 from tests.strategies.moments import interrupted
 
-PARTS = ("_sender", "_lock", "_stores", "_memory", "_table", "_sqlite", "_lease")
+PARTS = ("_guard", "_sender", "_lock", "_stores", "_memory", "_table", "_sqlite", "_lease")
 FILES = tuple(f"{part}.py" for part in PARTS)
 KINDS = [KeyboardInterrupt, TimeoutError]
 LEASE_S = 0.03

@@ -387,7 +387,7 @@ path = sys.argv[1]
 store = SQLiteSessionStore(path)
 for is_used in (True, False):
     if is_used:
-        store._guard.acquire()  # As a thread within a statement does.
+        store._guard.is_running = True  # As a thread within a statement does.
     child = os.fork()
     if child == 0:
         try:
@@ -397,7 +397,7 @@ for is_used in (True, False):
         os._exit(0)
     os.waitpid(child, 0)
     if is_used:
-        store._guard.release()
+        store._guard.is_running = False
 """
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import weakref
 from sys import getsizeof
 from typing import Literal
 
+from .._guard import Guard, or_else, soon
 from .._table import Table
 from .._threads import LONG
 from ..errors import CompactWireError, InvalidFormat
@@ -69,7 +69,8 @@ class Client:
         self.options = options
         self.wary = False
         """Whether a short coded answer had a long text or was invalid: each may take long, then."""
-        self._lock = threading.Lock()
+        # The collector closes the exchanges of tasks that nobody refers to.
+        self._guard = Guard()
         self._offering: dict[bytes, weakref.ref[Use]] = {}
         self._count = 0
         self._sessions: Table[bytes, Lanes] = Table(
@@ -89,61 +90,67 @@ class Client:
         key = self.options.owner(headers, origin, *values(headers, "host"))
         return Exchange(self, origin, key, headers, body, target)
 
+    @or_else("busy")
     def claim(
         self, key: bytes, origin: str, body: bytes, target: str, use: Use
     ) -> tuple[Lanes, int] | str:
         """A session and a lane of it that is free; or why there is none."""
-        with self._lock:
-            session = self._session(key, target)
-            if session is None or self._is_off(origin) or self._is_off(session.owner.hex()):
-                return "no-session"
-            number = _best(session.lanes, body, target)
-            if number is None:
-                return "busy"
-            if session.lanes[number].user is not None:
-                # It was in use by an exchange that has ended without freeing it.
-                session.restart(number)
-            lane = session.use(number)
-            lane.user, lane.target = weakref.ref(use), target
-            return session, number
+        session = self._session(key, target)
+        if session is None or self._is_off(origin) or self._is_off(session.owner.hex()):
+            return "no-session"
+        number = _best(session.lanes, body, target)
+        if number is None:
+            return "busy"
+        if session.lanes[number].user is not None:
+            # It was in use by an exchange that has ended without freeing it.
+            session.restart(number)
+        lane = session.use(number)
+        lane.user, lane.target = weakref.ref(use), target
+        return session, number
 
     def weight(self, key: bytes, target: str, body: bytes) -> int:
         """The size, in bytes, by which the time to code a body grows, in any lane."""
-        with self._lock:
-            session = self._session(key, target)
-            lanes = session.lanes if session is not None else []
-            known = max((lane.weight for lane in lanes), default=0)
-            free = [lane.body for lane in lanes if not lane.busy]
-        if len(body) >= LONG or not lanes:
+        known, free = self._bodies(key, target)
+        if len(body) >= LONG or free is None:
             return len(body) + known
         new = len(body) - max((_common(old, body) for old in free), default=0)
         return len(body) + known + WORK * new
 
+    @or_else((0, None))
+    def _bodies(self, key: bytes, target: str) -> tuple[int, list[bytes] | None]:
+        """The largest weight of a lane, and the bodies of the free ones; None without lanes."""
+        session = self._session(key, target)
+        if session is None or not session.lanes:
+            return 0, None
+        known = max(lane.weight for lane in session.lanes)
+        return known, [lane.body for lane in session.lanes if not lane.busy]
+
+    @soon
     def restart(self, session: Lanes, number: int) -> None:
         """Begin a lane anew that is in use."""
-        with self._lock:
-            session.restart(number)
+        session.restart(number)
 
+    @soon
     def release(self, session: Lanes, number: int, *, whole: bool) -> None:
         """Free a lane. If the exchange is not whole, the server's state of it is unknown."""
-        with self._lock:
-            if not whole:
-                session.restart(number)
-            session.lanes[number].user = None
-            session.trim()
-            self._sessions.resized(session.owner, session)
+        if not whole:
+            session.restart(number)
+        session.lanes[number].user = None
+        session.trim()
+        self._sessions.resized(session.owner, session)
 
+    @or_else(False)
     def offer(self, key: bytes, origin: str, target: str, use: Use) -> bool:
         """Whether to offer a session now. One offer of each user is under way at a time."""
-        with self._lock:
-            known = self._session(key, target) is not None
-            off = any(self._is_off(each) for each in (origin, origin + target, key.hex()))
-            offering = self._offering.get(key)
-            if known or off or is_used(offering):
-                return False
-            self._offering[key] = weakref.ref(use)
-            return True
+        known = self._session(key, target) is not None
+        off = any(self._is_off(each) for each in (origin, origin + target, key.hex()))
+        offering = self._offering.get(key)
+        if known or off or is_used(offering):
+            return False
+        self._offering[key] = weakref.ref(use)
+        return True
 
+    @soon
     def offered(
         self,
         key: bytes,
@@ -156,24 +163,23 @@ class Client:
 
         A session may begin with a lane that has a body already.
         """
-        with self._lock:
-            self._offering.pop(key, None)
-            if answer is None:
-                return
-            state = self._state(origin)
-            if answer.session and answer.lanes:
-                state.offers, state.unused = 0, state.unused + 1
-                if state.unused > _MAX_UNUSED:
-                    self._switch_off(origin)
-                session = self._opened(key, answer, first)
-                session.targets[target] = None
-                self._sessions.put(key, session)
-                return
-            for place, most in ((origin, _MAX_OFFERS), (origin + target, _CREDIT)):
-                state = self._state(place)
-                state.offers += 1
-                if state.offers >= most:
-                    self._switch_off(place)
+        self._offering.pop(key, None)
+        if answer is None:
+            return
+        state = self._state(origin)
+        if answer.session and answer.lanes:
+            state.offers, state.unused = 0, state.unused + 1
+            if state.unused > _MAX_UNUSED:
+                self._switch_off(origin)
+            session = self._opened(key, answer, first)
+            session.targets[target] = None
+            self._sessions.put(key, session)
+            return
+        for place, most in ((origin, _MAX_OFFERS), (origin + target, _CREDIT)):
+            state = self._state(place)
+            state.offers += 1
+            if state.offers >= most:
+                self._switch_off(place)
 
     def _opened(self, key: bytes, answer: Header, first: Lane | None) -> Lanes:
         lanes = [Lane() for _ in range(min(answer.lanes, _MAX_LANES))]
@@ -186,18 +192,19 @@ class Client:
             answer.session, key, limit, lanes, max_answer=smaller, uses=1, number=self._count
         )
 
+    @soon
     def accepted(self, origin: str, owner: bytes) -> None:
         """Something was coded with a session of this owner, and accepted."""
-        with self._lock:
-            for state in (self._state(origin), self._origins.get(owner.hex())):
-                if state is not None:
-                    state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
+        for state in (self._state(origin), self._origins.get(owner.hex())):
+            if state is not None:
+                state.unused, state.credit = 0, min(state.credit + 1, _CREDIT)
 
+    @or_else(False)
     def failed(self, origin: str, *, cost: int = 1) -> bool:
         """Count a coded request that was not accepted; whether coding is now switched off."""
-        with self._lock:
-            return self._failed(origin, cost)
+        return self._failed(origin, cost)
 
+    @soon
     def end(self, session: Lanes, origin: str, *, cost: int = 1) -> None:
         """Forget a session that the server does not have; the next request offers a new one.
 
@@ -205,20 +212,19 @@ class Client:
         older than another one's end count only if the cost is the whole credit. A server may also
         forget all sessions of one user, for whom each then counts.
         """
-        with self._lock:
-            if self._sessions.drop(session.owner, session):
-                self._failed(session.owner.hex(), 1)
-            state = self._state(origin)
-            if session.number > state.ended or cost == _CREDIT:
-                state.ended = self._count
-                self._failed(origin, cost)
+        if self._sessions.drop(session.owner, session):
+            self._failed(session.owner.hex(), 1)
+        state = self._state(origin)
+        if session.number > state.ended or cost == _CREDIT:
+            state.ended = self._count
+            self._failed(origin, cost)
 
+    @soon
     def learn(self, session: Lanes, target: str) -> None:
         """A target has answered in a session: what is coded with it can be sent there."""
-        with self._lock:
-            session.targets[target] = None
-            if len(session.targets) > _MAX_TARGETS:
-                del session.targets[next(iter(session.targets))]
+        session.targets[target] = None
+        if len(session.targets) > _MAX_TARGETS:
+            del session.targets[next(iter(session.targets))]
 
     def _session(self, key: bytes, target: str) -> Lanes | None:
         """The session of a target alone, or else that of the origin."""

@@ -67,9 +67,11 @@ class TurnLock:
     def hold(self, work: Callable[[], _Result]) -> _Result:
         """Wait for the lock, and hold it while a function runs."""
         self.check()
+        # No handler of a signal runs between the lock and this note, which makes no object.
+        holder = _Holder(threading.get_ident(), None)
         # Ctrl-C can leave a context manager that is written in Python before it has ended.
         with self._lock:
-            self._holder = _Holder(threading.get_ident(), None)
+            self._holder = holder
             try:
                 return work()
             finally:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from typing import NamedTuple
 
+from .._guard import Guard, alone
 from .._table import Table
 from .._texts import check_positive, check_texts
 from ._stores import SavedSession, SessionStore, check_saved, limits
@@ -52,7 +52,7 @@ class MemorySessionStore(SessionStore):
         most, idle = limits(max_sessions, idle_s)
         check_positive("max_memory", max_memory)
         self._max_memory = max_memory
-        self._guard = threading.Lock()
+        self._guard = Guard()
         self._kept: Table[str, _Kept] = Table(
             most=most, idle_s=idle, memory=max_memory, clock=time.monotonic
         )
@@ -60,32 +60,37 @@ class MemorySessionStore(SessionStore):
     def load(self, conversation: str, /) -> SavedSession | None:
         """What is kept of a conversation; None if nothing is."""
         check_texts(conversation=conversation)
-        with self._guard:
-            self._kept.trim()
-            kept = self._kept.peek(conversation)
-            return None if kept is None else kept.saved
+        return self._load(conversation)
+
+    @alone
+    def _load(self, conversation: str) -> SavedSession | None:
+        self._kept.trim()
+        kept = self._kept.peek(conversation)
+        return None if kept is None else kept.saved
 
     def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
         """Keep `saved` if the kept number is `after`, or if nothing is kept."""
         check_saved(conversation, saved, after)
         new = _Kept(saved, _size_of(conversation, saved))
         self._check_memory(new.size)
-        with self._guard:
-            present = self._kept.peek(conversation)
-            if present is not None and present.saved.number != after:
-                return False
-            self._kept.put(conversation, new)
-            return True
+        return self._put(conversation, new, after)
+
+    @alone
+    def _put(self, conversation: str, new: _Kept, after: int) -> bool:
+        present = self._kept.peek(conversation)
+        if present is not None and present.saved.number != after:
+            return False
+        self._kept.put(conversation, new)
+        return True
 
     def forget(self, conversation: str, /) -> None:
         """Forget a conversation. Its next turn is rejected once, and then sent in full."""
         check_texts(conversation=conversation)
-        with self._guard:
-            self._kept.forget(conversation)
+        self._guard.soon(lambda: self._kept.forget(conversation))
 
+    @alone
     def __len__(self) -> int:
-        with self._guard:
-            return len(self._kept)
+        return len(self._kept)
 
 
 def _size_of(conversation: str, saved: SavedSession) -> int:

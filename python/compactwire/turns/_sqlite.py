@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .._guard import refuse
 from .._texts import check_positive, check_texts
 from ..errors import OptionError
 from ._sender import MAX_NUMBER
@@ -175,13 +176,12 @@ class SQLiteSessionStore(SessionStore):
         from .._databases import retried
 
         def attempt() -> tuple[list[Any], int]:
-            with self._guard:
-                cursor = self._database.execute(statement, values)
-                return cursor.fetchall(), cursor.rowcount
+            cursor = self._database.execute(statement, values)
+            return cursor.fetchall(), cursor.rowcount
 
         self._check_process()
         with self._named_errors:
-            return retried(attempt, _BUSY_S)
+            return retried(lambda: self._guard.run(attempt, refuse), _BUSY_S)
 
     def _transact(self, work: Callable[[Callable[..., sqlite3.Cursor]], _Result]) -> _Result:
         """Run `work` in a transaction; it gets the function that runs a statement."""
@@ -190,8 +190,7 @@ class SQLiteSessionStore(SessionStore):
         def run(statement: str, *values: object) -> sqlite3.Cursor:
             return retried(lambda: self._database.execute(statement, values), _BUSY_S)
 
-        self._check_process()
-        with self._guard, self._named_errors:
+        def transaction() -> _Result:
             try:
                 # Ctrl-C may be raised as soon as the transaction has begun.
                 run("BEGIN IMMEDIATE")
@@ -205,6 +204,10 @@ class SQLiteSessionStore(SessionStore):
                     raise
                 raise
             return result
+
+        self._check_process()
+        with self._named_errors:
+            return self._guard.run(transaction, refuse)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -333,8 +336,7 @@ class SQLiteSessionStore(SessionStore):
         """Close the database; in a process that was forked later, do nothing."""
         if os.getpid() != self._process:
             return
-        with self._guard:
-            self._database.close()
+        self._guard.soon(self._database.close)
 
     def __len__(self) -> int:
         rows, _ = self._run("SELECT count(*) FROM compactwire_sessions_1")

@@ -58,7 +58,8 @@ class Locks:
 
     def renew(self) -> None:
         """Forget all locks: in the child of a fork, its parent's threads hold them for ever."""
-        self._guard = threading.Lock()
+        # A handler of a signal, or `__del__`, may take another lock while its thread takes one.
+        self._guard = threading.RLock()
         self._locks: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
     def of(self, key: Hashable, make: Callable[[], Any]) -> Any:

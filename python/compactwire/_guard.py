@@ -1,0 +1,112 @@
+"""A lock whose own thread may come again, from the collector or the handler of a signal.
+
+Python runs `__del__` and handlers of signals between any two instructions, also where a lock is
+held. With a `threading.Lock`, a method that takes the lock again would then wait for itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+_Nested = TypeVar("_Nested")
+
+
+class Guard:
+    """Runs functions one at a time, whichever threads call.
+
+    Attributes
+    ----------
+    is_running : bool
+        Whether a function runs.
+    """
+
+    __slots__ = ("__weakref__", "_later", "_lock", "is_running")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._later: deque[Callable[[], object]] = deque()
+        self.is_running = False
+
+    def run(self, work: Callable[[], _Result], nested: Callable[[], _Nested]) -> _Result | _Nested:
+        """Run `work`, or `nested` if the caller is within a function that runs here."""
+        with self._lock:
+            if self.is_running:
+                return nested()
+            self.is_running = True
+            try:
+                return work()
+            finally:
+                self.is_running = False
+                while self._later:
+                    self.soon(self._later.popleft())
+
+    def soon(self, work: Callable[[], object]) -> None:
+        """Run `work`, after the function that runs here if the caller is within it."""
+        self.run(work, lambda: self._later.append(work))
+
+
+class _Guarded(Protocol):
+    _guard: Guard
+
+
+_Self = TypeVar("_Self", bound=_Guarded)
+
+
+def alone(
+    method: Callable[Concatenate[_Self, _Arguments], _Result],
+) -> Callable[Concatenate[_Self, _Arguments], _Result]:
+    """Run a method in the guard of its object; `RuntimeError` if the caller is within one."""
+
+    @functools.wraps(method)
+    def guarded(self: _Self, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+        return self._guard.run(lambda: method(self, *args, **named), refuse)
+
+    return guarded
+
+
+def or_else(
+    nested: _Nested,
+) -> Callable[
+    [Callable[Concatenate[_Self, _Arguments], _Result]],
+    Callable[Concatenate[_Self, _Arguments], _Result | _Nested],
+]:
+    """Run a method in the guard of its object; return `nested` if the caller is within one."""
+
+    def decorate(
+        method: Callable[Concatenate[_Self, _Arguments], _Result],
+    ) -> Callable[Concatenate[_Self, _Arguments], _Result | _Nested]:
+        @functools.wraps(method)
+        def guarded(
+            self: _Self, /, *args: _Arguments.args, **named: _Arguments.kwargs
+        ) -> _Result | _Nested:
+            return self._guard.run(lambda: method(self, *args, **named), lambda: nested)
+
+        return guarded
+
+    return decorate
+
+
+def soon(
+    method: Callable[Concatenate[_Self, _Arguments], None],
+) -> Callable[Concatenate[_Self, _Arguments], None]:
+    """Run a method in the guard of its object, after the one that the caller is within."""
+
+    @functools.wraps(method)
+    def guarded(self: _Self, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> None:
+        self._guard.soon(lambda: method(self, *args, **named))
+
+    return guarded
+
+
+def refuse() -> NoReturn:
+    """Raise the error for a caller that is within another call."""
+    raise RuntimeError(
+        "this thread is within another call of the object, which `__del__` or the handler of a "
+        "signal has interrupted: call it when that has returned, or in another thread"
+    )

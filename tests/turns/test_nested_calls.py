@@ -1,0 +1,105 @@
+"""A store that `__del__` or the handler of a signal uses in the middle of a call of it."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactwire.turns import MemorySessionStore, Sender, SQLiteSessionStore
+from tests.strategies.moments import visited
+from tests.turns.test_moments import FILES
+
+needs_a_timer = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="NOT RUN: needs signals of a timer"
+)
+
+
+def test_a_store_in_memory_forgets_after_the_call_that_was_interrupted() -> None:
+    store, raised = MemorySessionStore(), []
+
+    def clock() -> float:
+        # As `__del__` of an object that the collector frees in the middle of a call.
+        store.forget("old")
+        with pytest.raises(RuntimeError, match="within another call") as caught:
+            len(store)
+        raised.append(caught.value)
+        return time.monotonic()
+
+    for conversation in ("old", "new"):
+        Sender().send(lambda turn, name=conversation: store.answer(name, turn, lambda _: "a"))
+    store._kept._clock = clock
+    assert store.load("new") is not None
+    assert raised
+    store._kept._clock = time.monotonic
+    assert len(store) == 1
+    assert store.load("old") is None
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_turn_of_another_conversation_may_come_at_any_moment(kind: str, tmp_path: Path) -> None:
+    for number in itertools.count(1):
+        store: MemorySessionStore | SQLiteSessionStore = MemorySessionStore()
+        if kind == "sqlite":
+            store = SQLiteSessionStore(tmp_path / f"{number}.db")
+        sender, other = Sender(), Sender()
+
+        def send(sender: Sender, name: str, store: Any = store) -> None:
+            deliver = partial(store.answer, name)
+            sent = sender.send(lambda turn: deliver(turn, lambda _: "x"), context="c")
+            assert sent == "x"
+
+        def visit(send: Any = send, other: Sender = other, store: Any = store) -> None:
+            with suppress(RuntimeError):
+                send(other, "other")
+            with suppress(RuntimeError):
+                store.forget("third")
+
+        reached = visited(number, FILES, visit, partial(send, sender, "one"))
+        for each, name in ((sender, "one"), (other, "other")):
+            send(each, name)
+        if isinstance(store, SQLiteSessionStore):
+            store.close()
+        if not reached:
+            break
+    assert number > 50
+
+
+@needs_a_timer
+def test_a_handler_of_a_signal_does_not_wait_for_the_statement_that_it_interrupts(
+    tmp_path: Path,
+) -> None:
+    store = SQLiteSessionStore(tmp_path / "a.db")
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False)
+    raised: list[Exception] = []
+
+    def handle(*_: Any) -> None:
+        with pytest.raises(RuntimeError, match="within another call") as caught:
+            store.forget("c")
+        raised.append(caught.value)
+
+    def respond(_: object) -> str:
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(1, lambda: other.execute("COMMIT")).start()
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        return "answer"
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        Sender().send(lambda turn: store.answer("c", turn, respond), context="x")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(raised) == 1
+    assert len(store) == 1
+    store._guard.soon(store.close)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        len(store)
