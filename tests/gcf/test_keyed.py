@@ -144,6 +144,28 @@ def test_a_set_with_other_fields_or_name_is_sent_whole() -> None:
         assert producer.push(new) == (new.encode(), True)
 
 
+def test_a_set_with_the_rows_of_another_one_is_sent_in_full() -> None:
+    """The root covers the rows only, and a peer keeps the name, key and fields that it has."""
+    rows = [{"id": number, "v": "x", "w": None} for number in range(40)]
+    paid = [*rows[1:], {"id": 0, "v": "y", "w": None}]
+    empty = [gcf.KeyedSet([], key=key, fields=[key, "v"]) for key in ("id", "k")]
+    for first, second in (
+        (keyed(rows, name="open"), keyed(rows, name="all")),
+        (keyed(rows), keyed(rows, fields=["id", "w", "v"])),
+        empty,
+    ):
+        kept = gcf.KeyedSnapshots()
+        kept.respond(first, None)
+        assert kept.respond(second, first.root) == second.encode()
+        # It is not known now which of the two a peer has.
+        assert kept.respond(first, first.root) == first.encode()
+    kept = gcf.KeyedSnapshots()
+    for name in ("all", "open"):
+        kept.respond(keyed(rows, name=name), None)
+    new = keyed(paid, name="all")
+    assert kept.respond(new, keyed(rows).root) == new.encode()
+
+
 def test_a_peer_gets_the_shortest_response() -> None:
     kept = gcf.KeyedSnapshots(limit=1)
     base = keyed([{"id": number, "v": "x"} for number in range(100)])

@@ -83,7 +83,7 @@ impl Delta {
     /// # Errors
     /// `out_of_memory`.
     pub fn between(base: &KeyedSet, new: &KeyedSet) -> Result<Option<Self>, Error> {
-        if base.name != new.name || !base.same_fields(new) {
+        if !base.is_like(new) {
             return Ok(None);
         }
         memory::ensure(base.size().saturating_add(new.size()).saturating_mul(FACTOR))?;

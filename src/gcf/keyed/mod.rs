@@ -106,13 +106,18 @@ pub struct KeyedSet {
 /// Two sets are equal if they have the same name, fields and rows, in any order of the rows.
 impl PartialEq for KeyedSet {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.same_fields(other) && self.root == other.root
+        self.is_like(other) && self.root == other.root
     }
 }
 
 impl Eq for KeyedSet {}
 
 impl KeyedSet {
+    /// Whether the sets have the same name, key and fields.
+    fn is_like(&self, other: &Self) -> bool {
+        self.name == other.name && self.same_fields(other)
+    }
+
     /// Makes a set of rows. `key` is the name of the identity field.
     ///
     /// # Errors

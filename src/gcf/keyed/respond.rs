@@ -18,7 +18,8 @@ pub fn unchanged(set: &KeyedSet, tool: &str) -> Result<String, Error> {
 }
 
 /// Chooses the message for a peer that has the set with root `peer_root`; `base` is that set, if it is
-/// known. A delta is sent if its `size` is below 60% of that of the full set.
+/// known. A delta is sent if its `size` is below 60% of that of the full set. The root covers the rows only: a set
+/// with another name, key or fields than `base` is sent in full.
 ///
 /// # Errors
 /// Those of `size`; `invalid_header_value` if `tool` is not printable ASCII without spaces.
@@ -29,11 +30,11 @@ pub fn respond<E: From<Error>>(
     tool: &str,
     mut size: impl FnMut(&str) -> Result<u64, E>,
 ) -> Result<Response, E> {
-    if peer_root == Some(set.root()) {
+    let base = base.filter(|base| peer_root == Some(base.root()));
+    if peer_root == Some(set.root()) && base.is_none_or(|base| base.is_like(set)) {
         return Ok(Response { text: unchanged(set, tool)?, is_full: false });
     }
     let full = Response { text: set.write(tool)?, is_full: true };
-    let base = base.filter(|base| peer_root == Some(base.root()));
     let Some(base) = base else { return Ok(full) };
     let Some(delta) = Delta::between(base, set)? else { return Ok(full) };
     let delta = delta.write(tool, None)?;
@@ -54,9 +55,11 @@ impl Snapshots {
         Self { limit, kept: VecDeque::new() }
     }
 
-    /// The set with this root.
-    pub fn find(&self, root: &str) -> Option<Arc<KeyedSet>> {
-        self.kept.iter().find(|set| set.root() == root).cloned()
+    /// The set with this root. If there are several, one whose name, key or fields are not those of `next`: it is
+    /// unknown which of them the peer has.
+    pub fn find(&self, root: &str, next: &KeyedSet) -> Option<Arc<KeyedSet>> {
+        let found = self.kept.iter().filter(|set| set.root() == root);
+        found.min_by_key(|set| set.is_like(next)).cloned()
     }
 
     /// Stores a set as the newest, and drops the oldest if there are more than the limit.

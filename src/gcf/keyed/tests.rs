@@ -232,6 +232,7 @@ fn snapshots_drop_the_oldest() {
     for set in &sets {
         kept.keep(Arc::clone(set));
     }
-    assert!(kept.find(sets[0].root()).is_none());
-    assert!(kept.find(sets[1].root()).is_some() && kept.find(sets[2].root()).is_some());
+    let find = |set: &KeyedSet| kept.find(set.root(), set);
+    assert!(find(&sets[0]).is_none());
+    assert!(find(&sets[1]).is_some() && find(&sets[2]).is_some());
 }

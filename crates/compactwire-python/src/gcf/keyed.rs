@@ -501,7 +501,8 @@ impl KeyedSnapshots {
     /// -------
     /// str
     ///     Text for `receive_keyed`: "unchanged" if the peer has this set; a delta if it is smaller
-    ///     than 60 % of the full set; otherwise the full set.
+    ///     than 60 % of the full set; otherwise the full set. Sets of equal rows have one root: if
+    ///     one that was sent had another name, key or fields, the full set.
     ///
     /// Raises
     /// ------
@@ -521,7 +522,7 @@ impl KeyedSnapshots {
         count_tokens.map(|count| args::check_callable(count, "count_tokens")).transpose()?;
         let base = {
             let kept = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-            peer_root.and_then(|root| kept.find(root))
+            peer_root.and_then(|root| kept.find(root, &new.0))
         };
         let size = |text: &str| match count_tokens {
             Some(count) => {
