@@ -267,6 +267,24 @@ def test_collector_looks_unchanged_to_another_thread(enabled: bool) -> None:
     """)
 
 
+def test_a_hook_for_imports_does_not_see_the_pause_of_the_collector() -> None:
+    in_new_process("""
+        import builtins, gc
+        from compactwire import gcf
+
+        text = gcf.dumps([{"a": i, "b": [i, {"c": "x"}]} for i in range(100_000)])
+        imported, seen = builtins.__import__, set()
+
+        def import_(name, *rest):
+            seen.add(gc.isenabled())
+            return imported(name, *rest)
+
+        builtins.__import__ = import_
+        gcf.loads(text)
+        assert seen == {True}
+    """)
+
+
 def test_what_a_first_use_imports_may_call_the_same_function() -> None:
     in_new_process("""
         import builtins, datetime, faulthandler

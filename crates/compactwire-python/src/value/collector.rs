@@ -1,9 +1,10 @@
 //! Pauses the cyclic garbage collector while objects are built.
 
 use super::read_fast::LOCKED;
-use crate::make::{Number, args, name};
+use crate::make::{Number, args, name, once};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -53,6 +54,12 @@ pub(crate) fn with_collector<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The module `gc`. A program may have replaced the function that imports modules, and it is Python code.
+fn collector(py: Python<'_>) -> PyResult<&Py<PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    once(py, &MODULE, || Ok(py.import(name!(py, "gc")?)?.unbind()))
+}
+
 /// Collections start only after more new containers than there can be, until this is dropped.
 struct Postponed<'py> {
     collector: Bound<'py, PyModule>,
@@ -64,11 +71,11 @@ impl<'py> Postponed<'py> {
     const THRESHOLD: i32 = i32::MAX;
 
     fn new(py: Python<'py>) -> PyResult<Self> {
-        let collector = py.import(name!(py, "gc")?)?;
-        let before = Self::thresholds(&collector)?;
+        let collector = collector(py)?.bind(py);
+        let before = Self::thresholds(collector)?;
         let most = args!(py, Number(i64::from(Self::THRESHOLD)))?;
         collector.call_method1(name!(py, "set_threshold")?, most)?;
-        Ok(Self { collector, before })
+        Ok(Self { collector: collector.clone(), before })
     }
 
     fn thresholds(collector: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyTuple>> {
@@ -103,6 +110,8 @@ impl<'py> CollectorPause<'py> {
     /// no Python code until the drop, except within [`with_collector`].
     pub(crate) fn new(py: Python<'py>, containers: usize) -> Self {
         let many = containers >= MANY_CONTAINERS && LOCKED;
+        // If it fails, a collection may start in the handler of a signal.
+        let _imported = many.then(|| collector(py));
         // SAFETY: the thread is attached to the interpreter.
         if many && py.version_info() < (3, 12) && unsafe { ffi::PyGC_Disable() } == 1 {
             PAUSED.set(true);
