@@ -297,19 +297,23 @@ def levels_of(index: Any) -> list[Any]:
 def with_whole_numbers(index: Any) -> Any:
     """An index of pandas with integers that `get_level_values` leaves as they are.
 
-    It makes floats of the integers of a level beside missing ones: other numbers beyond 2^53.
+    It makes floats of the integers of a level beside missing ones: other numbers beyond 2^53. Of a
+    level that is a range, it may make a range, which pyarrow leaves out.
     """
-    levels = list(enumerate(getattr(index, "levels", [])))
-    found = [at for at, one in levels if one.dtype.kind in "iu" and -1 in index.codes[at]]
-    if not found:
+    new: dict[int, Any] = {}
+    for at, level in enumerate(getattr(index, "levels", [])):
+        if level.dtype.kind in "iu" and -1 in index.codes[at]:
+            new[at] = level.astype("UInt64" if level.dtype.kind == "u" else "Int64")
+        elif type(level).__name__ == "RangeIndex":
+            pandas: Any = sys.modules["pandas"]
+            new[at] = pandas.Index(level.to_numpy())
+    if not new:
         return index
-    new = index.set_names([None] * index.nlevels)  # `set_levels` looks for a name first, too.
-    for at in found:
-        level = new.levels[at]
-        new = new.set_levels(
-            level.astype("UInt64" if level.dtype.kind == "u" else "Int64"), level=at
-        )
-    return new.set_names(index.names)
+    names = index.names
+    index = index.set_names([None] * index.nlevels)  # `set_levels` looks for a name first, too.
+    for at, level in new.items():
+        index = index.set_levels(level, level=at)
+    return index.set_names(names)
 
 
 def _rows_of_index(pandas: Any, index: Any) -> list[Any]:

@@ -895,6 +895,31 @@ def test_an_index_is_the_column_of_its_values() -> None:
         assert analysis.measure(index).equals(analysis.measure(series))
 
 
+def index_of(*levels: Any, names: Any = ("year", "kind")) -> Any:
+    return pandas.MultiIndex.from_arrays(levels, names=names)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        index_of(range(2000, 2006, 2), list("abc")),
+        index_of(range(3), range(3)),
+        index_of([5, 5, 5], list("abc")),
+        pandas.MultiIndex.from_product([range(3), ["a"]], names=["year", "kind"]),
+        pandas.DataFrame({"kind": list("abc")}, index=pandas.RangeIndex(3, name="year"))
+        .set_index("kind", append=True)
+        .index,
+    ],
+    ids=range(5),
+)
+def test_levels_that_are_ranges_become_columns(index: Any) -> None:
+    frame = pandas.DataFrame({"n": [7, 8, 9]}, index=index)
+    expected = [{"n": n, "year": y, "kind": k} for n, (y, k) in zip([7, 8, 9], index, strict=True)]
+    assert gcf.loads(gcf.dumps(frame)) == expected
+    assert cw.expand(cw.shrink(frame).text) == expected
+    assert type(frame.index) is type(index)
+
+
 @pytest.mark.parametrize(
     "call",
     [analysis.batches, analysis.measure, analysis.compare, to_arrow],
