@@ -6,7 +6,6 @@ Source: wire codecs, "Codec Registry".
 from __future__ import annotations
 
 import reprlib
-from _thread import allocate_lock
 
 from ._core.graph import Payload, decode, encode
 from ._core.wire import decode_gcb, decode_json, encode_gcb, encode_json
@@ -177,9 +176,11 @@ def _check_data(data: object) -> None:
         raise TypeError(f"data must be a str or bytes, not {type(data).__name__}")
 
 
-_codecs: dict[str, Codec] = {codec.name: codec for codec in (GcfCodec(), GcbCodec(), JsonCodec())}
-# No code of a codec runs while the lock is held.
-_lock = allocate_lock()
+# Each entry is an object of its own, so that one method of the dict finds and adds it: it needs no
+# lock, for which the child of a fork, or the handler of a signal, could wait for ever.
+_codecs: dict[str, list[Codec]] = {
+    codec.name: [codec] for codec in (GcfCodec(), GcbCodec(), JsonCodec())
+}
 
 
 def register(codec: Codec) -> None:
@@ -207,11 +208,8 @@ def register(codec: Codec) -> None:
         raise TypeError(
             f"codec must have name (a str), description, encode and decode; {found} has not"
         )
-    with _lock:
-        free = name not in _codecs
-        if free:
-            _codecs[name] = codec
-    if not free:
+    entry = [codec]
+    if _codecs.setdefault(name, entry) is not entry:
         raise DuplicateCodec(f"duplicate codec {reprlib.repr(name)}", name=name)
 
 
@@ -239,14 +237,12 @@ def get(name: str) -> Codec:
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, not {type(name).__name__}")
-    with _lock:
-        codec = _codecs.get(name)
-        available = tuple(_codecs)
-    if codec is None:
-        names = tuple(sorted(available))
+    entry = _codecs.get(name)
+    if entry is None:
+        names = tuple(sorted(_codecs.copy()))
         message = f"unknown codec {reprlib.repr(name)}, available: {', '.join(names)}"
         raise UnknownCodec(message, name=name, available=names)
-    return codec
+    return entry[0]
 
 
 def encode_with(name: str, payload: Payload) -> str | bytes:
@@ -309,9 +305,7 @@ def list() -> builtins.list[Codec]:
 
     Source: wire codecs, "Codec Registry".
     """
-    with _lock:
-        codecs = dict(_codecs)
-    return [codecs[name] for name in sorted(codecs)]
+    return [entry[0] for _, entry in sorted(_codecs.copy().items())]
 
 
 def list_names() -> str:
@@ -324,6 +318,4 @@ def list_names() -> str:
 
     Source: wire codecs, "Codec Registry".
     """
-    with _lock:
-        names = sorted(_codecs)
-    return ", ".join(names)
+    return ", ".join(sorted(_codecs.copy()))

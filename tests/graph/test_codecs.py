@@ -142,7 +142,7 @@ class Lines:
 def test_a_registered_codec_is_used_from_eight_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("compactwire._codecs._codecs", {c.name: c for c in wire.list()})
+    monkeypatch.setattr("compactwire._codecs._codecs", {c.name: [c] for c in wire.list()})
     payload = gcf.Payload(symbols=[gcf.Symbol(f"s{i}", "type") for i in range(50)])
     start = threading.Barrier(8)
     outcomes: list[str] = []
