@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import textwrap
 
 CODE = """
 import json, sys
@@ -79,6 +80,7 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire._core.graph",
         "compactwire._core.wire",
         "compactwire._format",
+        "compactwire._once",
         "compactwire._record",
         "compactwire._texts",
         "compactwire.cad",
@@ -87,3 +89,21 @@ def test_import_loads_only_the_modules_that_the_api_needs() -> None:
         "compactwire.gcf",
         "compactwire.wire",
     ]
+
+
+def test_a_second_import_in_one_process_is_an_error_that_says_so() -> None:
+    code = """
+        import sys, compactwire
+        for name in [name for name in sys.modules if name.startswith("compactwire")]:
+            del sys.modules[name]
+        for _ in range(2):
+            try:
+                import compactwire
+            except ImportError as error:
+                print(error)
+    """
+    printed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    expected = "compactwire was imported before, and its modules were removed from sys.modules"
+    assert [line.partition(":")[0] for line in printed.stdout.splitlines()] == [expected] * 2
