@@ -24,7 +24,9 @@ from tests.agents import needed
 needed("mcp_types")
 
 import anyio
+import mcp_types as types
 from anyio.from_thread import BlockingPortal
+from mcp.shared.message import SessionMessage
 
 from compactwire.mcp import _serve
 
@@ -137,6 +139,21 @@ def test_a_batch_is_answered_once_for_each_id() -> None:
     assert [json.loads(line)["id"] for line in child.stdout.splitlines()] == [1, "1"]
 
 
+def test_a_large_batch_is_answered_at_once() -> None:
+    # The bytes of the line count once, not for each of its requests.
+    batch = [call(number, text="x" * 30_000) for number in range(100)]
+    connection = _serve._Connection(lambda _: None, False)
+
+    async def run() -> None:
+        line = lines(batch)
+        ids = _serve._requests(line)
+        assert len(ids) == 100
+        await asyncio.wait_for(connection._refuse(ids, len(line)), 5)
+        assert sum(connection._open.values()) <= len(line)
+
+    asyncio.run(run())
+
+
 def test_a_byte_order_mark_is_no_part_of_a_message() -> None:
     code, answers, error = served(codecs.BOM_UTF8 + lines(*BEGIN, call(1, text="a")))
     assert (code, set(answers), error) == (0, {0, 1}, "")
@@ -245,9 +262,39 @@ def test_the_reader_is_quiet_after_the_end_of_the_server(monkeypatch: pytest.Mon
 
     portal, warnings = asyncio.run(ended()), list[str]()
     monkeypatch.setattr(_serve, "lines", lambda *_: iter([lines(call(1, text="a"))]))
-    _serve._Connection(warnings.append)._read(portal, None)
+    _serve._Connection(warnings.append, False)._read(portal, None)
     gc.collect()  # A coroutine that was never awaited would warn.
     assert warnings == []
+
+
+def test_a_request_is_open_until_its_answer_is_written() -> None:
+    # A host that reads nothing, and gives up each request, must not make the server grow.
+    answer = types.JSONRPCResponse(jsonrpc="2.0", id=7, result={})
+
+    async def answers() -> Any:
+        to_writer, said = anyio.create_memory_object_stream[Any](1)
+        await to_writer.send(SessionMessage(answer))
+        to_writer.close()
+        return said
+
+    async def run() -> None:
+        connection = _serve._Connection(lambda _: None, False)
+        connection._open = {"7": 1, "8": 1}
+        await connection._answer(await answers())
+        for number in (7, 8, "08", " 8"):
+            cancel = {"method": "notifications/cancelled", "params": {"requestId": number}}
+            message = connection._parsed(lines({"jsonrpc": "2.0", **cancel}))
+            await connection._pass_on(message, 1, sent)
+        assert connection._open == {"7": 1}
+        assert [one.message.params["requestId"] for one in sent] == [8]
+
+    sent = Sent()
+    asyncio.run(run())
+
+
+class Sent(list[Any]):
+    async def send(self, item: Any) -> None:
+        self.append(item)
 
 
 def test_a_cancelled_call_is_not_answered_and_nothing_waits_for_it() -> None:
@@ -302,6 +349,21 @@ def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Pat
     assert [path.name for path in folder.iterdir()] == ["rows.json"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs signals")
+def test_ctrl_c_ends_a_server_whose_call_runs(folder: Path) -> None:
+    default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    change = f"{default}; _folder.Folder.rename = lambda *_, **__: {NEVER}"
+    with stuck(folder, change) as child:
+        child.stdin.write(lines(*BEGIN, call(1, text="[1]", to="new.json")))
+        child.stdin.flush()
+        while not list(folder.glob(".compactwire-*")):
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 130
+    assert [path.name for path in folder.iterdir()] == ["rows.json"]
+
+
 LATE = "compactwire: requests that were not answered within 0 seconds after the host closed the"
 
 
@@ -350,12 +412,8 @@ def test_the_host_is_not_read_while_too_much_is_open(
     # Standard input of the tests may be closed.
     monkeypatch.setattr(_serve, "hung_up", lambda _: False)
 
-    class Sent(list[Any]):
-        async def send(self, item: Any) -> None:
-            self.append(item)
-
     async def run() -> None:
-        connection, sent = _serve._Connection(lambda _: None), Sent()
+        connection, sent = _serve._Connection(lambda _: None, False), Sent()
         connection._open = dict(busy)
         message = connection._parsed(lines(call(1_000, text="a")))
         cancel = {"method": "notifications/cancelled", "params": {"requestId": done}}

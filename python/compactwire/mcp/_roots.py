@@ -206,7 +206,10 @@ class Roots:
         absolute = self._absolute(path, argument)
         # A link that changes meanwhile is an error even here.
         with self._explained(path, argument):
-            real = Path(os.path.realpath(absolute))
+            try:
+                real = Path(os.path.realpath(absolute))
+            except RecursionError:  # More links than Python follows, and many more than the system.
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
         for root in sorted(self._roots, key=lambda root: -len(root.path)):
             if real.is_relative_to(root.path):
                 if not root.in_place():

@@ -107,8 +107,10 @@ def serve_stdio(roots: Roots, warn: Callable[[str], object]) -> int:
     warn
         Called with a line of text about what went wrong, also from other threads.
     """
+    # The event loop puts another handler in its place.
+    ends_by_ctrl_c = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with _sdk_warnings(warn):
-        return asyncio.run(_Connection(warn).run(make_server(roots)))
+        return asyncio.run(_Connection(warn, ends_by_ctrl_c).run(make_server(roots)))
 
 
 class _Warner(logging.Handler):
@@ -141,16 +143,20 @@ def _sdk_warnings(warn: Callable[[str], object]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Signals that end the process remove temporary files first, where the system can do so."""
+def _signals(loop: asyncio.AbstractEventLoop, *, ctrl_c: bool) -> Iterator[None]:
+    """Signals end the process at once, but remove temporary files first, where the system can."""
 
     def end(number: int) -> None:
         with nothing_unfinished():
+            if number == signal.SIGINT:
+                os._exit(130)  # `KeyboardInterrupt` would wait for calls in other threads.
             loop.remove_signal_handler(number)
             signal.raise_signal(number)
 
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    if ctrl_c:
+        ours.append(signal.SIGINT)
     # Windows has no such handlers, nor have loops outside of the main thread.
     with contextlib.suppress(RuntimeError, ValueError):
         for number in ours:
@@ -175,10 +181,12 @@ def _instructions(roots: Roots) -> str:
 class _Connection:
     """Passes messages between standard input and output and a server."""
 
-    def __init__(self, warn: Callable[[str], object]) -> None:
-        self._warn = warn
+    def __init__(self, warn: Callable[[str], object], ends_by_ctrl_c: bool) -> None:
+        self._warn, self._ends_by_ctrl_c = warn, ends_by_ctrl_c
         # Ids as text: a host may cancel the request 1 as "1".
         self._open: dict[str, int] = {}
+        self._answered: set[str] = set()
+        """The ids of open requests whose answers wait to be written."""
         self._said: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failed = False
         self._timer: threading.Timer | None = None
@@ -189,7 +197,7 @@ class _Connection:
         to_server, requests = anyio.create_memory_object_stream[Any](0)
         from_server, answers = anyio.create_memory_object_stream[Any](0)
         self._loop = loop = asyncio.get_running_loop()
-        with _signals(loop):
+        with _signals(loop, ctrl_c=self._ends_by_ctrl_c):
             async with anyio.create_task_group() as group, BlockingPortal() as portal:
                 writing = (loop, group.cancel_scope.cancel)
                 writer = threading.Thread(target=self._write, args=writing, daemon=True)
@@ -240,15 +248,19 @@ class _Connection:
         if isinstance(message, types.JSONRPCRequest):
             await self._opened(message.id, size)
         elif getattr(message, "method", None) == "notifications/cancelled":
+            identity = str((message.params or {}).get("requestId"))
+            # The SDK would take " 1" for 1, which then were never answered.
+            if identity not in self._open or identity in self._answered:
+                return
             # A request that is cancelled is not answered.
-            self._open.pop(str((message.params or {}).get("requestId")), None)
+            del self._open[identity]
         await to_server.send(SessionMessage(message))
 
     async def _refuse(self, ids: list[Any], size: int) -> None:
         """Answer requests that cannot be read: otherwise the host would wait for them."""
         error = types.ErrorData(code=types.INVALID_REQUEST, message=_UNREADABLE)
         for identity in ids:
-            await self._opened(identity, size)
+            await self._opened(identity, size // len(ids))
             self._said.put(types.JSONRPCError(jsonrpc="2.0", id=identity, error=error))
 
     async def _opened(self, identity: Any, size: int) -> None:
@@ -294,6 +306,7 @@ class _Connection:
     async def _answer(self, answers: Any) -> None:
         async with answers:
             async for said in answers:
+                self._answered.add(_id_of(said.message))
                 self._said.put(said.message)
 
     def _write(self, loop: asyncio.AbstractEventLoop, cancel: Callable[[], object]) -> None:
@@ -311,7 +324,12 @@ class _Connection:
                 with contextlib.suppress(RuntimeError):  # The loop has ended.
                     loop.call_soon_threadsafe(cancel)
                 return
-            self._open.pop(str(getattr(said, "id", None)), None)
+            self._open.pop(_id_of(said), None)
+            self._answered.discard(_id_of(said))
+
+
+def _id_of(said: Any) -> str:
+    return str(getattr(said, "id", None))
 
 
 def _requests(line: bytes) -> list[Any]:
