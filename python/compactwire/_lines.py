@@ -5,11 +5,9 @@ Source: https://jsonlines.org; empty lines are passed over.
 
 from __future__ import annotations
 
-import json
-
 from . import gcf
-from ._core import shrink
-from .errors import CompactWireError
+from ._core import expand, shrink
+from .errors import CompactWireError, InvalidFormat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SUFFIXES",
-    "UNWRITABLE",
     "are_rows",
     "are_values",
     "as_array",
@@ -31,9 +28,8 @@ __all__ = [
 
 SUFFIXES = (".jsonl", ".ndjson")
 
-# Errors for values that GCF cannot write, while other formats can.
-UNWRITABLE = {"limit_exceeded", "out_of_range"}
-
+# As for `expand`.
+_MAX_DEPTH = 256
 _SPACE = b" \t\r\n"
 
 
@@ -53,6 +49,8 @@ def as_array(data: bytes) -> bytes:
         try:
             # Each line is checked by itself: `1,2` would become two values of the array.
             check_value(line)
+        except InvalidFormat as error:
+            raise InvalidFormat(f"line {number}: {error}") from None
         except CompactWireError:
             # Parsed again after that many empty lines, so that the error has the line of the file.
             gcf.from_json(b"\n" * (number - 1) + line)
@@ -101,14 +99,12 @@ def rows_in(content: bytes) -> bytes:
 def check_value(text: bytes) -> None:
     """Raise the error of a text that is not a JSON value."""
     try:
-        gcf.from_json(text)
+        gcf.from_json(text, max_depth=_MAX_DEPTH)
     except gcf.GcfError as error:
-        if error.code not in UNWRITABLE:
+        if error.code != "out_of_range":
             raise
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
-            raise error from None
+        # An integer beyond 64 bits, which JSON has. What follows has not been read.
+        expand(text.decode())
 
 
 def shrink_rows(text: str, rows: str, **options: Any) -> Shrunk:

@@ -154,6 +154,16 @@ def test_an_error_names_the_function_whose_options_convert_a_value(call: Any) ->
     call(gcf.loads(gcf.dumps(value, types="common")))
 
 
+@pytest.mark.parametrize("first", [1, 1 << 64, [[[0]]]])
+@pytest.mark.parametrize("rest", [{1: 2, "1": 3}, {True: 1}, date(2026, 11, 22), "\ud800"])
+def test_a_value_that_json_would_change_is_an_error_behind_any_other(first: Any, rest: Any) -> None:
+    for _ in range(130 if isinstance(first, list) else 0):
+        first = [first]  # Deeper than GCF is written.
+    with pytest.raises(cw.UnsupportedValue) as caught:
+        analysis.compare({"a": first, "b": rest}, seconds=0)
+    assert caught.value.path.startswith("$.b")
+
+
 def test_options_are_checked_before_measuring() -> None:
     with pytest.raises(ValueError, match="unknown format 'dsl' for value; expected base85, "):
         measured([1], formats=["dsl"])

@@ -73,7 +73,11 @@ ERRORS = [
     ("a", b"{}\n{}\n", "(line 2, column 1); --input jsonl reads a value per line\n"),
     ("a.jsonl", b"{}\n{} {}\n", "(line 2, column 4)\n"),
     ("a.jsonl", b'{"n":1}\n{"n":9223372036854775808}', "(at $[1].n)\n"),
-    ("a.jsonl", b'{"n":9223372036854775808},2\n1', "(at $.n)\n"),
+    (
+        "a.jsonl",
+        b'{"n":9223372036854775808},2\n1',
+        "line 1: neither GCF nor JSON: expected the end",
+    ),
     ("a.json", ("[1]" + " " * 64).encode("utf-16"), "UTF-16, expected UTF-8; save it as UTF-8\n"),
 ]
 

@@ -23,6 +23,7 @@ from compactwire import (
     decode,
     encode,
     gcf,
+    shrink,
     wire,
 )
 
@@ -271,17 +272,50 @@ def without_options(error: GcfError) -> GcfError:
     )
 
 
-def _json_value(value: Any) -> Any:
-    """Return the value after a JSON round trip; a value that JSON would change is an error."""
+def _is_gcf(value: Any) -> bool:
+    """Whether GCF can carry a value; False if only its depth or a number is in the way."""
     try:
         gcf.dumps(value)
     except GcfError as error:
-        # Too deep or too large for GCF; other formats may still represent it.
         if error.code not in {"limit_exceeded", "out_of_range"}:
             raise without_options(error) from None
+        return False
+    return True
+
+
+def _check_rest(value: Any) -> None:
+    """Raise the error of what JSON does not have, which may stand after what GCF does not have."""
     try:
+        shrink(value, formats=("json",), tokenizer=len, max_depth=256, types="json")
+    except UnsupportedValue as error:
+        if error.code != "limit_exceeded":
+            raise without_options(error) from None
+        compact(value)  # Raises if the value contains itself.
+        _check_keys(value)
+
+
+def _check_keys(value: Any) -> None:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            for key in one:
+                if not isinstance(key, str):
+                    raise CompactWireError(f"keys must be str, not {type(key).__name__}")
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += one
+
+
+def _json_value(value: Any) -> Any:
+    """Return the value after a JSON round trip; a value that JSON would change is an error."""
+    try:
+        if not _is_gcf(value):
+            _check_rest(value)
         return json.loads(compact(value))
     except RecursionError:
         raise CompactWireError("the value is nested too deep for JSON") from None
-    except ValueError as error:  # An int with more digits than Python converts.
+    except CompactWireError:
+        raise
+    except (TypeError, ValueError) as error:  # Such as an int with too many digits for Python.
         raise CompactWireError(f"the value cannot be written as JSON: {error}") from error

@@ -14,7 +14,7 @@ import compactwire as cw
 from compactwire import cad, gcf
 
 from .._csv import START, delimiter_of
-from .._lines import UNWRITABLE
+from .._lines import check_value
 from ..analysis.candidates import PROTOCOL, Candidate, candidates, compact, kind_of, prepared
 from ._rows import BOM, as_json, judge_of, kind_by_content, kind_by_name
 from ._shell import read, source_name, utf8
@@ -141,7 +141,7 @@ def _unpacked(data: bytes) -> Any:
     return cw.Session().decode_request(data).args
 
 
-def read_input(path: str, kind: str, limit: int) -> Input:
+def read_input(path: str, kind: str, limit: int, max_expansion: int) -> Input:
     """Read a file, or standard input for "-"; `kind` "auto" looks at suffix and content.
 
     Raises
@@ -156,16 +156,16 @@ def read_input(path: str, kind: str, limit: int) -> Input:
     # A document may be binary.
     data = read(path, limit, None if kind == "vcad" else judge_of(kind, path))
     if kind:
-        return _parsed(data, kind, path)
+        return _parsed(data, kind, path, max_expansion)
     kind = kind_by_content(data)
     try:
-        return _parsed(data, kind, path)
+        return _parsed(data, kind, path, max_expansion)
     except cw.CompactWireError as error:
         hint = f"it was taken for {kind}; --input names another format, such as text"
         raise ValueError(f"{source_name(path)}: {error}; {hint}") from None
 
 
-def _parsed(data: bytes, kind: str, path: str) -> Input:
+def _parsed(data: bytes, kind: str, path: str, max_expansion: int) -> Input:
     if kind == "vcad":
         return _document(data, path)
     data = data.removeprefix(BOM)
@@ -174,7 +174,7 @@ def _parsed(data: bytes, kind: str, path: str) -> Input:
         setup = ["import compactwire as cw", *_opened(path, "text = " + _TEXT)]
         return Input(kind, "response", cw.Response(text), text, setup)
     if kind == "gcf":
-        return _gcf(utf8(data, source_name(path)), path)
+        return _gcf(utf8(data, source_name(path)), path, max_expansion)
     text = utf8(data, source_name(path))
     value = _value(as_json(data, kind, source_name(path)))
     content: Kind = "cad" if kind == _JSON and kind_of(value) == "cad" else "value"
@@ -188,20 +188,11 @@ def _parsed(data: bytes, kind: str, path: str) -> Input:
 
 
 def _value(data: bytes) -> Any:
-    try:
-        gcf.from_json(data)
-    except gcf.GcfError as error:
-        # GCF cannot write such a value, but other formats can.
-        if error.code not in UNWRITABLE:
-            raise
-        try:
-            return prepared(json.loads(data), "value")
-        except (ValueError, RecursionError):
-            raise error from None
+    check_value(data)
     return json.loads(data)
 
 
-def _gcf(text: str, path: str) -> Input:
+def _gcf(text: str, path: str, max_expansion: int) -> Input:
     setup = ["import json, compactwire as cw", "from compactwire import gcf, wire"]
     if text.startswith("GCF profile=graph"):
         payload = gcf.decode(text)
@@ -210,7 +201,7 @@ def _gcf(text: str, path: str) -> Input:
         return Input(
             "gcf", "graph", payload, text, [*setup, *_opened(path, f"value = gcf.decode({_TEXT})")]
         )
-    value = gcf.loads(text, extensions=True)
+    value = gcf.loads(text, extensions=True, max_expansion=max_expansion)
     setup += [*_opened(path, f"value = gcf.loads({_TEXT}, extensions=True)"), _COMPACT]
     return Input("gcf", "value", value, text, setup)
 

@@ -476,6 +476,17 @@ def add_max_input(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_max_expansion(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument(
+        "--max-expansion",
+        metavar="BYTES",
+        type=int,
+        default=default,
+        help="the largest size of what is in a value of GCF but not in its text, such as "
+        "constants of many rows (default: %(default)s)",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     about = "a file, or a folder for the outputs of several inputs (default: stdout)"
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help=about)

@@ -11,7 +11,17 @@ from compactwire import gcf
 
 from . import stats
 from ._rows import KINDS, add_kind, first_gcf, read_json
-from ._shell import add_command, add_group, add_inputs, add_output, each_file, naming, read, write
+from ._shell import (
+    add_command,
+    add_group,
+    add_inputs,
+    add_max_expansion,
+    add_output,
+    each_file,
+    naming,
+    read,
+    write,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -75,14 +85,7 @@ def _add_decode(group: Commands) -> None:
         action="store_true",
         help="also read what --list-columns and --matrices write",
     )
-    decode.add_argument(
-        "--max-expansion",
-        metavar="BYTES",
-        type=int,
-        default=1 << 28,
-        help="the largest size of what is in the value but not in the text, such as "
-        "constants of many rows (default: %(default)s)",
-    )
+    add_max_expansion(decode, 1 << 28)
     add_output(decode)
 
 

@@ -10,6 +10,7 @@ import compactwire as cw
 
 from ._shell import (
     add_command,
+    add_max_expansion,
     add_max_input,
     input_path,
     json_line,
@@ -63,6 +64,7 @@ def add(commands: Commands, example: str = "compactwire stats orders.json") -> N
         help="the format of the input: auto goes by the suffix of the file and then by its "
         "content; cells of CSV and TSV become strings (default: %(default)s)",
     )
+    add_max_expansion(stats, 1 << 24)
     stats.add_argument("--json", action="store_true", help="print JSON, a line for each input")
     add_max_input(stats)
 
@@ -94,7 +96,7 @@ def _measure(
     from ..analysis.measured import measure
     from ._forms import forms, read_input
 
-    given = read_input(path, args.input, args.max_input)
+    given = read_input(path, args.input, args.max_input, args.max_expansion)
     rows = measure(given.value, forms(given), count)
     if tokenizer == _ESTIMATE:
         # The estimate is of plain text; for compressed text it is about 30% too low.
