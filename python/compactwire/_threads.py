@@ -8,7 +8,10 @@ import mmap
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 LONG = 1 << 17
 """The size of a body or text whose work takes long."""
@@ -68,31 +71,12 @@ async def run(
 
     If the task is cancelled, the work is done to its end first: it changes a session.
     """
-    if size < LONG:
-        return work(*arguments, **named)
+    bound = functools.partial(work, *arguments, **named)
+    task = _begun(size, bound)
+    if task is None:
+        return bound()
     import asyncio
 
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        # Another library runs the event loop.
-        return work(*arguments, **named)
-    bound = functools.partial(work, *arguments, **named)
-    done: Future[_Result] = Future()
-    context = contextvars.copy_context()
-    check_memory()
-    try:
-        loop.run_in_executor(
-            _pool(), run_unless_cancelled, done, functools.partial(context.run, bound)
-        )
-    except NotImplementedError:
-        # The event loop of a workflow that is replayed, which has no threads.
-        return bound()
-    except RuntimeError:
-        # The system starts no more threads. One that is there may take the work all the same.
-        if done.cancel():
-            return bound()
-    task = asyncio.wrap_future(done, loop=loop)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
@@ -104,3 +88,46 @@ async def run(
         if not task.cancelled():
             task.exception()
         raise
+
+
+async def run_or_leave(
+    size: int,
+    work: Callable[_Arguments, _Result],
+    *arguments: _Arguments.args,
+    **named: _Arguments.kwargs,
+) -> _Result:
+    """As `run`, for work that changes nothing.
+
+    A task that is cancelled ends at once, and leaves what has begun to its thread.
+    """
+    bound = functools.partial(work, *arguments, **named)
+    task = _begun(size, bound)
+    return bound() if task is None else await task
+
+
+def _begun(size: int, work: Callable[[], _Result]) -> asyncio.Future[_Result] | None:
+    """The work, begun in a thread; None if the caller has to do it, because it is short for one."""
+    if size < LONG:
+        return None
+    import asyncio
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        # Another library runs the event loop.
+        return None
+    done: Future[_Result] = Future()
+    context = contextvars.copy_context()
+    check_memory()
+    try:
+        loop.run_in_executor(
+            _pool(), run_unless_cancelled, done, functools.partial(context.run, work)
+        )
+    except NotImplementedError:
+        # The event loop of a workflow that is replayed, which has no threads.
+        return None
+    except RuntimeError:
+        # The system starts no more threads. One that is there may take the work all the same.
+        if done.cancel():
+            return None
+    return asyncio.wrap_future(done, loop=loop)

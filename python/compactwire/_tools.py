@@ -6,14 +6,17 @@ the text alone, so that the same conversation always becomes the same text, as p
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-import threading
 import time
 from fnmatch import fnmatchcase
+from math import inf
+from sys import getsizeof
+from typing import NamedTuple
 
 from ._core import shrink
+from ._guard import Guard, or_else, soon
+from ._table import Table
 from ._texts import iterated
 from .savings import Saving
 
@@ -81,7 +84,7 @@ _ARGUMENT_DEPTH = 4
 
 # Adapters that are given the whole conversation at each turn see each text again and again. Longer
 # texts are shrunk each time, so that what is remembered stays small.
-_REMEMBERED, _LONG = 256, 1 << 16
+_REMEMBERED, _LONG, _MEMORY = 256, 1 << 16, 32 << 20
 # How many texts that were reported are known again, by their hashes: less than 1 MB.
 _REPORTED = 4_096
 
@@ -207,6 +210,13 @@ class ToolShrinker:
         )
 
 
+class _Timed(NamedTuple):
+    shrunk: Shrunk
+    seconds: float
+    size: int
+    """The bytes of memory of both texts."""
+
+
 class ConversationShrinker:
     """Shrinks the texts of a conversation that is passed whole at each turn, and reports each once.
 
@@ -214,40 +224,62 @@ class ConversationShrinker:
     remembered saves time; it never changes a text.
     """
 
-    __slots__ = ("_lock", "_reported", "_shrunk", "_tools")
+    __slots__ = ("_guard", "_kept", "_reported", "_tools")
 
     def __init__(self, tools: ToolShrinker) -> None:
         self._tools = tools
-        # A handler of a signal, or `__del__`, may come while its thread is here.
-        self._lock = threading.RLock()
-        self._shrunk = functools.lru_cache(_REMEMBERED)(self._timed)
+        self._guard = Guard()
+        self._kept: Table[str, _Timed] = Table(
+            most=_REMEMBERED, idle_s=inf, memory=_MEMORY, clock=time.monotonic
+        )
         self._reported: dict[int, None] = {}
 
     def text(self, call: object, reason: str, tool: str, text: str, *, new: bool) -> str:
         """A text of the result of this call, shortened unless there is a reason to keep it."""
-        report = new and self._tools.reports and self._first((str(call), tool, text))
+        # One of a subclass may be equal to other texts.
+        exact = str.__str__(text)
+        report = new and self._tools.reports and self._first((str(call), tool, exact))
         if reason:
             if report:
                 self._tools.text_unless(reason, tool, text)
             return text
-        shrunk, seconds = (self._shrunk if len(text) <= _LONG else self._timed)(text)
+        shrunk, seconds, _ = self._remembered(exact)
         if report:
             self._tools.report(tool, [shrunk], reason=shrunk.reason, seconds=seconds)
         return text if shrunk.format == "text" else shrunk.text
 
-    def _timed(self, text: str) -> tuple[Shrunk, float]:
-        start = time.perf_counter()
-        return self._tools.shorten(text), time.perf_counter() - start
+    def _remembered(self, text: str) -> _Timed:
+        if len(text) > _LONG:
+            return self._timed(text)
+        found = self._look_up(text)
+        if found is None:
+            found = self._timed(text)
+            self._keep(text, found)
+        return found
 
+    def _timed(self, text: str) -> _Timed:
+        start = time.perf_counter()
+        shrunk = self._tools.shorten(text)
+        seconds = time.perf_counter() - start
+        return _Timed(shrunk, seconds, getsizeof(text) + getsizeof(shrunk.text))
+
+    @or_else(None)
+    def _look_up(self, text: str) -> _Timed | None:
+        return self._kept.get(text)
+
+    @soon
+    def _keep(self, text: str, found: _Timed) -> None:
+        self._kept.put(text, found)
+
+    @or_else(False)
     def _first(self, text: tuple[str, str, str]) -> bool:
         """Whether a text was not reported yet. A request that is sent again has old ones."""
         key = hash(text)
-        with self._lock:
-            if key in self._reported:
-                return False
-            self._reported[key] = None
-            if len(self._reported) > _REPORTED:
-                del self._reported[next(iter(self._reported))]
+        if key in self._reported:
+            return False
+        self._reported[key] = None
+        if len(self._reported) > _REPORTED:
+            del self._reported[next(iter(self._reported))]
         return True
 
 

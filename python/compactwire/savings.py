@@ -157,10 +157,12 @@ class Savings:
             raise OptionError(message, option="unit")
         sums = self._sums[saving.unit]
         name = saving.tool if len(saving.tool) <= _MAX_NAME else short_line(saving.tool, _MAX_NAME)
+        one = _one(saving)
+        add((one,))  # Before the tool gets its row: it may have values that are no numbers.
         with self._lock:
             if name not in sums and len(sums) >= _MAX_TOOLS:
                 name = _OTHERS
-            one, before = _one(saving), sums.setdefault(name, Total())
+            before = sums.setdefault(name, Total())
             after = add((before, one))
             while sums[name] is not before:  # A record was added meanwhile, in this thread.
                 before = sums[name]

@@ -225,7 +225,46 @@ def test_the_memory_of_a_conversation_is_bounded() -> None:
         assert texts.text("long", "", "t", long, new=True) == cw.shrink(long).text
     assert savings.by_tool["t"].calls == 5_001
     assert len(texts._reported) == 4_096
-    assert texts._shrunk.cache_info().currsize == 0  # Long texts are not kept.
+    assert len(texts._kept) == 0  # Long texts are not kept.
+
+
+def test_the_memory_of_remembered_texts_is_bounded() -> None:
+    texts = ConversationShrinker(ToolShrinker("openai-agents"))
+    for number in range(300):
+        wide = json.dumps([{"id": number, "text": "\U0001f600" * 60_000}], ensure_ascii=False)
+        assert texts.text("c", "", "t", wide, new=True) == cw.shrink(wide).text
+    assert sum(kept.size for kept in texts._kept) <= 32 << 20
+    assert len(texts._kept) > 40
+
+
+class Folded(str):
+    """A text that is compared without regard to case."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return str(self).lower() == str(other).lower()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_texts_that_say_they_are_equal_are_not_taken_for_each_other() -> None:
+    texts = ConversationShrinker(ToolShrinker("pydantic-ai", on_saving=Savings()))
+    for text in (ROWS, ROWS.upper().replace("NULL", "null"), "prose", "PROSE"):
+        folded = Folded(text)
+        made = texts.text("c", "", "t", folded, new=True)
+        assert (
+            made is folded
+            if cw.shrink(text).format == "text"
+            else str(made) == cw.shrink(text).text
+        )
+
+
+def test_a_record_that_cannot_be_added_leaves_no_row() -> None:
+    savings = Savings()
+    with pytest.raises(TypeError):
+        savings(saving(before=None))
+    assert savings.by_tool == {}
 
 
 def test_a_record_that_is_added_while_another_one_is_added_counts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._chat import called_by_program, each_part, member, size_of
-from .._threads import run
+from .._threads import run_or_leave
 from .._tools import ToolShrinker
 
 try:
@@ -62,7 +62,7 @@ class CompactToolResults(AgentMiddleware):
         result = await handler(request)
         found = result if isinstance(result, list) else [result]
         size = sum(size_of(one.content) for one in found if isinstance(one, ToolMessage))
-        return await run(size, self._shrunk, request, result)
+        return await run_or_leave(size, self._shrunk, request, result)
 
     def _shrunk(self, request: Any, result: Any) -> Any:
         if isinstance(result, list):  # A tool may return messages and commands.

@@ -7,7 +7,7 @@ import functools
 import inspect
 
 from .._chat import called_by_program, each_part, member, size_of
-from .._threads import run
+from .._threads import run_or_leave
 from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
@@ -84,7 +84,7 @@ def compact_input(
             return model_data  # The SDK says what is wrong with it.
         items = model_data.input
         size = sum(size_of(item.get("output")) for item in items if isinstance(item, dict))
-        done = await run(size, _items, items, tools, texts)
+        done = await run_or_leave(size, _items, items, tools, texts)
         _keep_identity(given, items, done)
         return dataclasses.replace(model_data, input=done)
 

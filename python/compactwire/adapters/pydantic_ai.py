@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
-from .._threads import run
+from .._threads import run_or_leave
 from .._tools import ConversationShrinker, ToolShrinker, parsed
 
 try:
@@ -128,7 +128,8 @@ async def _content(part: Any, shorten: Callable[[str], str]) -> Any:
         return part.content
     # Values are written in this thread, as Pydantic AI does: their code may depend on it.
     done = [
-        await run(len(item), shorten, item) if isinstance(item, str) else item for item in items
+        await run_or_leave(len(item), shorten, item) if isinstance(item, str) else item
+        for item in items
     ]
     if all(new is old for new, old in zip(done, items, strict=True)):
         return part.content
