@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ._core import Shrunk, shrink
 from ._texts import iterated
 from .errors import UnsupportedValue
@@ -70,9 +72,10 @@ def shrink_messages(
 
     Source: an extension of this package.
     """
-    # The items of a dict or a table would be its names or columns.
-    is_table = hasattr(type(messages), "columns")
-    is_other = is_table or isinstance(messages, str | bytes | bytearray | dict)
+    # The items of a dict, a table or a model would be its names, columns or fields.
+    kind = type(messages)
+    is_table = hasattr(kind, "columns") or hasattr(kind, "model_fields")
+    is_other = is_table or isinstance(messages, str | bytes | bytearray | Mapping)
     if is_other or not hasattr(messages, "__iter__"):
         raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
     # A copy, because an iterator would be empty after the first text. `shrink` rejects a str.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import UserDict
 from collections.abc import Callable
 from typing import Any
 
@@ -148,7 +149,9 @@ def test_options_are_those_of_shrink() -> None:
     assert changed >= 6
 
 
-@pytest.mark.parametrize("messages", [TEXT, b"[]", bytearray(), {"messages": []}, None, 5])
+@pytest.mark.parametrize(
+    "messages", [TEXT, b"[]", bytearray(), {"messages": []}, UserDict(), None, 5]
+)
 def test_messages_that_are_no_list_are_a_type_error(messages: Any) -> None:
     with pytest.raises(TypeError, match="messages must be a list of dicts, not "):
         cw.shrink_messages(messages)
