@@ -697,7 +697,8 @@ class KeyedSnapshots:
         -------
         str
             Text for `receive_keyed`: "unchanged" if the peer has this set; a delta if it is smaller
-            than 60 % of the full set; otherwise the full set.
+            than 60 % of the full set; otherwise the full set. Sets of equal rows have one root: if
+            one that was sent had another name, key or fields, the full set.
 
         Raises
         ------
