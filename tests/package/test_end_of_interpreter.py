@@ -86,6 +86,47 @@ def test_a_thread_in_python_code_does_not_abort_the_process(what: str) -> None:
     assert printed == "x" * 8000 + "\n"
 
 
+CALLS = {
+    "errors": "gcf.loads('x')",
+    "a path": "gcf.load(path)",
+    "rows at a path": "list(gcf.iter_rows(path))",
+    "rows of a file": "list(gcf.iter_rows(io.StringIO(text)))",
+    "types": "gcf.dumps([decimal.Decimal('1.5'), uuid.UUID(int=3)], types='common')",
+    "warnings": "gcf.decode(unknown)",
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_threads_that_call_all_the_time_do_not_abort_the_process(what: str, tmp_path: Path) -> None:
+    """Classes of errors, paths and abstract classes are Python code, too, although short."""
+    for _ in range(3):
+        printed = process(rf"""
+            import decimal, io, pathlib, uuid, warnings
+
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda *_: None
+            path = pathlib.Path({str(tmp_path / "rows.gcf")!r})
+            text = "GCF profile=generic\n## [1]{{a}}\n1\n"
+            path.write_text(text)
+            unknown = "GCF profile=graph symbols=1 edges=0\n## targets\n@0 fn a 0.50 lsp\n## y\nx\n"
+
+            def work():
+                while True:
+                    try:
+                        {CALLS[what]}
+                    except cw.CompactWireError:
+                        pass
+
+            for _ in range(2):
+                threading.Thread(target=work, daemon=True).start()
+            end = time.perf_counter() + 0.03
+            while time.perf_counter() < end:
+                pass
+            print("x" * 8000)
+        """)
+        assert printed == "x" * 8000 + "\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT RUN: needs a FIFO")
 def test_a_thread_that_waits_for_a_fifo_does_not_abort_the_process(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")

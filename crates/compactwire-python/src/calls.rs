@@ -5,9 +5,12 @@
 //! glibc then aborts the process. Here the thread waits for ever instead, as from Python 3.14 on: the process ends
 //! without it. PyO3 does the same where a thread attaches to the interpreter.
 
+use crate::make::py_error;
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyString, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
+use std::ffi::{CStr, c_char, c_int};
 use std::hint::black_box;
 use std::mem::{forget, transmute};
 use std::ptr::null_mut;
@@ -16,47 +19,144 @@ use std::thread;
 type Call = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 type UnwindingCall =
     unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
-type Next = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
-type UnwindingNext = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
+type OfOne = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
+type UnwindingOfOne = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
+type Test = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> c_int;
+type UnwindingTest = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject) -> c_int;
+type Warn = unsafe extern "C" fn(*mut PyObject, *const c_char, ffi::Py_ssize_t) -> c_int;
+type UnwindingWarn =
+    unsafe extern "C-unwind" fn(*mut PyObject, *const c_char, ffi::Py_ssize_t) -> c_int;
 
-/// Calls an object.
-pub(crate) fn call<'py>(
-    callable: &Bound<'py, PyAny>,
-    arguments: &Bound<'py, PyTuple>,
-) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the type differs only in what it says about unwinding, of which PyO3 says that there is none. The
-    // compiler must not know that it is the same function. It takes an object, a tuple and no keywords, and returns
-    // a new object or an error.
-    unsafe {
-        let function = transmute::<Call, UnwindingCall>(black_box(ffi::PyObject_Call));
-        let result =
-            or_wait_for_ever(|| function(callable.as_ptr(), arguments.as_ptr(), null_mut()));
-        Bound::from_owned_ptr_or_err(callable.py(), result)
+// SAFETY, of all of these: the types of the functions differ only in what they say about unwinding, of which PyO3
+// says that there is none. The compiler must not know that they are the same functions. Each takes objects, and
+// returns a new object or an error; a reference to each object is held meanwhile.
+
+/// The calls of PyO3, for code that may be Python code.
+pub(crate) trait Run<'py> {
+    /// Calls an object.
+    fn run(&self, arguments: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>>;
+
+    /// Calls an object with keywords.
+    fn run_with(
+        &self,
+        arguments: Bound<'py, PyTuple>,
+        keywords: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>>;
+
+    /// Calls a method of an object.
+    fn run_method(
+        &self,
+        name: &Bound<'py, PyString>,
+        arguments: Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>>;
+
+    /// Calls a method of an object without arguments.
+    fn run_method0(&self, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>>;
+
+    /// The iterator of an object.
+    fn run_iter(&self) -> PyResult<Bound<'py, PyIterator>>;
+
+    /// Whether an object is an instance of a class, as the class says.
+    fn run_is_instance(&self, class: &Bound<'py, PyAny>) -> PyResult<bool>;
+}
+
+impl<'py, T> Run<'py> for Bound<'py, T> {
+    fn run(&self, arguments: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        called(self.as_any(), &arguments, null_mut())
+    }
+
+    fn run_with(
+        &self,
+        arguments: Bound<'py, PyTuple>,
+        keywords: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        called(self.as_any(), &arguments, keywords.as_ptr())
+    }
+
+    fn run_method(
+        &self,
+        name: &Bound<'py, PyString>,
+        arguments: Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        called(&self.as_any().getattr(name)?, &arguments, null_mut())
+    }
+
+    fn run_method0(&self, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        self.run_method(name, PyTuple::empty(self.py()))
+    }
+
+    fn run_iter(&self) -> PyResult<Bound<'py, PyIterator>> {
+        // SAFETY: see above.
+        unsafe {
+            let function = transmute::<OfOne, UnwindingOfOne>(black_box(ffi::PyObject_GetIter));
+            let found = or_wait_for_ever(|| function(self.as_ptr()));
+            Ok(Bound::from_owned_ptr_or_err(self.py(), found)?.cast_into_unchecked())
+        }
+    }
+
+    fn run_is_instance(&self, class: &Bound<'py, PyAny>) -> PyResult<bool> {
+        // SAFETY: see above.
+        let found = unsafe {
+            let function = transmute::<Test, UnwindingTest>(black_box(ffi::PyObject_IsInstance));
+            or_wait_for_ever(|| function(self.as_ptr(), class.as_ptr()))
+        };
+        if found < 0 { Err(raised(self.py())) } else { Ok(found == 1) }
     }
 }
 
-/// Calls a method of an object.
-pub(crate) fn call_method<'py>(
-    object: &Bound<'py, PyAny>,
-    name: &Bound<'py, PyString>,
+fn called<'py>(
+    callable: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyTuple>,
+    keywords: *mut PyObject,
 ) -> PyResult<Bound<'py, PyAny>> {
-    call(&object.getattr(name)?, arguments)
+    // SAFETY: see above. The keywords are a dict, or null for none.
+    unsafe {
+        let function = transmute::<Call, UnwindingCall>(black_box(ffi::PyObject_Call));
+        let result = or_wait_for_ever(|| function(callable.as_ptr(), arguments.as_ptr(), keywords));
+        Bound::from_owned_ptr_or_err(callable.py(), result)
+    }
 }
 
 /// The next item of an iterator; `None` at its end.
 pub(crate) fn next<'py>(iterator: &Bound<'py, PyIterator>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = iterator.py();
-    // SAFETY: as in `call`. The function takes an iterator, and returns a new object, or null: at the end, and with
-    // an error.
+    // SAFETY: see above. Null is the end, or an error.
     unsafe {
-        let function = transmute::<Next, UnwindingNext>(black_box(ffi::PyIter_Next));
+        let function = transmute::<OfOne, UnwindingOfOne>(black_box(ffi::PyIter_Next));
         let item = or_wait_for_ever(|| function(iterator.as_ptr()));
         match Bound::from_owned_ptr_or_opt(py, item) {
             None => PyErr::take(py).map_or(Ok(None), Err),
             item => Ok(item),
         }
     }
+}
+
+/// A module.
+pub(crate) fn import<'py>(
+    py: Python<'py>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyModule>> {
+    // SAFETY: see above. The result is a module, or what a program has put in its place.
+    unsafe {
+        let function = transmute::<OfOne, UnwindingOfOne>(black_box(ffi::PyImport_Import));
+        let found = or_wait_for_ever(|| function(name.as_ptr()));
+        Ok(Bound::from_owned_ptr_or_err(py, found)?.cast_into()?)
+    }
+}
+
+/// Shows a warning, or raises it.
+pub(crate) fn warn(py: Python<'_>, text: &CStr) -> PyResult<()> {
+    let class = py.get_type::<PyUserWarning>();
+    // SAFETY: see above. The text ends with a zero.
+    let done = unsafe {
+        let function = transmute::<Warn, UnwindingWarn>(black_box(ffi::PyErr_WarnEx));
+        or_wait_for_ever(|| function(class.as_ptr(), text.as_ptr(), 1))
+    };
+    if done < 0 { Err(raised(py)) } else { Ok(()) }
+}
+
+fn raised(py: Python<'_>) -> PyErr {
+    PyErr::take(py).unwrap_or_else(|| py_error::<PyRuntimeError>("an error without an exception"))
 }
 
 fn or_wait_for_ever<T>(code: impl FnOnce() -> T) -> T {

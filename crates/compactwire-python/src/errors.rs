@@ -4,6 +4,7 @@
 //! `PyErr`. The exception classes are defined in `compactwire/errors.py`. An exception has the
 //! core's message, and the core's fields as attributes.
 
+use crate::calls::Run;
 use crate::make::{
     Number, PathString, Str, args, make_dict, make_str, make_tuple, memory_error, name, py_error,
     py_error_of,
@@ -169,7 +170,7 @@ macro_rules! exception {
         let made = || {
             let facts = make_dict($py)?;
             $(facts.set_item(name!($py, stringify!($name))?, Fact::object($value, $py)?)?;)*
-            classes::$class::class($py)?.call(args!($py, Str(&$message))?, Some(&facts))
+            classes::$class::class($py)?.run_with(args!($py, Str(&$message))?, &facts)
         };
         made().map_or_else(|error| error, PyErr::from_value)
     }};
@@ -295,7 +296,7 @@ fn row_error(py: Python<'_>, row: usize, failure: &arrow::Failure) -> Error {
     let value = error.value(py);
     let noted = || {
         value.setattr(name!(py, "row")?, Number(row))?;
-        value.call_method1(name!(py, "add_note")?, args!(py, Str(format!("in row {row}")))?)
+        value.run_method(name!(py, "add_note")?, args!(py, Str(format!("in row {row}")))?)
     };
     noted().err().unwrap_or(error).into()
 }

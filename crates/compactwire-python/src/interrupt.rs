@@ -11,7 +11,7 @@
 //!
 //! Too little memory ends each of them with a `MemoryError`, and too many open files with an `OSError`.
 
-use crate::calls::detach;
+use crate::calls::{Run, detach, import};
 use crate::make::{Number, Str, args, memory_error, name, py_error, py_error_of};
 use crate::value::collector::with_collector;
 use compactwire::interrupt::{Stopped, poll, run};
@@ -127,12 +127,12 @@ pub(crate) fn raised(stopped: Stopped) -> PyErr {
 /// Calls the handler of Ctrl-C as the interpreter would.
 #[cold]
 fn handle_ctrl_c(py: Python<'_>) -> PyResult<()> {
-    let signal = py.import(name!(py, "signal")?)?;
+    let signal = import(py, name!(py, "signal")?)?;
     let number = signal.getattr(name!(py, "SIGINT")?)?;
-    let handler = signal.call_method1(name!(py, "getsignal")?, args!(py, &number)?)?;
+    let handler = signal.run_method(name!(py, "getsignal")?, args!(py, &number)?)?;
     if handler.is_callable() {
-        let frame = py.import(name!(py, "sys")?)?.call_method0(name!(py, "_getframe")?).ok();
-        handler.call1(args!(py, number, frame)?)?;
+        let frame = import(py, name!(py, "sys")?)?.run_method0(name!(py, "_getframe")?).ok();
+        handler.run(args!(py, number, frame)?)?;
     }
     Ok(())
 }

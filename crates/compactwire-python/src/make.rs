@@ -4,6 +4,7 @@
 //! memory; `clippy.toml` refuses the constructors of PyO3.
 
 use crate::abi;
+use crate::calls::{Run, import};
 use compactwire::memory::{self, NO_MEMORY};
 use compactwire::walk::Text;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
@@ -134,7 +135,7 @@ pub(crate) fn import_class<'py>(
     name: &Bound<'py, PyString>,
 ) -> PyResult<&'py Bound<'py, PyType>> {
     let found =
-        once(py, class, || Ok(py.import(module)?.getattr(name)?.cast_into::<PyType>()?.unbind()))?;
+        once(py, class, || Ok(import(py, module)?.getattr(name)?.cast_into::<PyType>()?.unbind()))?;
     Ok(found.bind(py))
 }
 
@@ -199,7 +200,7 @@ pub(crate) fn join<'py>(
     texts: Vec<Bound<'py, PyString>>,
 ) -> PyResult<Bound<'py, PyString>> {
     let texts = make_list(py, texts.into_iter().map(|text| Ok(text.into_any())))?;
-    let joined = make_str(py, separator)?.call_method1(name!(py, "join")?, args!(py, texts)?)?;
+    let joined = make_str(py, separator)?.run_method(name!(py, "join")?, args!(py, texts)?)?;
     Ok(joined.cast_into()?)
 }
 
@@ -419,7 +420,7 @@ const DIGITS: usize = 640;
 /// but it is for `int` of a text: a document must not be valid in one process and raise in another.
 pub(crate) fn make_big_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     let class = py.get_type::<PyInt>();
-    match class.call1(args!(py, Str(digits))?) {
+    match class.run(args!(py, Str(digits))?) {
         Err(error) if error.is_instance_of::<PyValueError>(py) => {}
         made => return made,
     }
@@ -429,7 +430,7 @@ pub(crate) fn make_big_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound
     let mut value = make_int(py, 0)?;
     loop {
         if !part.is_empty() {
-            value = value.mul(&base)?.add(class.call1(args!(py, Str(part))?)?)?;
+            value = value.mul(&base)?.add(class.run(args!(py, Str(part))?)?)?;
         }
         if rest.is_empty() {
             break;
@@ -445,17 +446,17 @@ pub(crate) fn digits_of(value: &Bound<'_, PyInt>, most: usize) -> PyResult<Optio
     let py = value.py();
     // Calls the methods of `int` itself, because a subclass may override them.
     let class = py.get_type::<PyInt>();
-    match class.call_method1(name!(py, "__repr__")?, args!(py, value)?) {
+    match class.run_method(name!(py, "__repr__")?, args!(py, value)?) {
         Ok(digits) => return digits.extract().map(Some),
         Err(error) if error.is_instance_of::<PyValueError>(py) => {}
         Err(error) => return Err(error),
     }
-    let bits: usize = class.call_method1(name!(py, "bit_length")?, args!(py, value)?)?.extract()?;
+    let bits: usize = class.run_method(name!(py, "bit_length")?, args!(py, value)?)?.extract()?;
     // A digit has more than three bits.
     if bits > 4 * most {
         return Ok(None);
     }
-    let value = class.call_method1(name!(py, "__pos__")?, args!(py, value)?)?;
+    let value = class.run_method(name!(py, "__pos__")?, args!(py, value)?)?;
     let base = make_int(py, 10)?.pow(make_size(py, DIGITS)?, py.None())?;
     let mut rest = value.abs()?;
     let mut parts = Vec::new();

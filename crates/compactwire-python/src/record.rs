@@ -5,6 +5,7 @@
 //! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
 use crate::args::{Unused, utf8};
+use crate::calls::import;
 use crate::make::{join, make_dict, make_str, make_tuple, name};
 use pyo3::PyClass;
 use pyo3::prelude::*;
@@ -40,7 +41,7 @@ pub(crate) struct Record;
 impl Record {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let new = py.import(name!(py, "copyreg")?)?.getattr(name!(py, "__newobj_ex__")?)?;
+        let new = import(py, name!(py, "copyreg")?)?.getattr(name!(py, "__newobj_ex__")?)?;
         let class = slf.get_type().into_any();
         // The class and the arguments of its `__new__`.
         let arguments = [class, PyTuple::empty(py).into_any(), fields(slf)?.into_any()];
@@ -57,7 +58,7 @@ impl Record {
     /// Adds the methods that are written in Python.
     pub(crate) fn complete(py: Python<'_>) -> PyResult<()> {
         let replace =
-            py.import(name!(py, "compactwire._record")?)?.getattr(name!(py, "replace")?)?;
+            import(py, name!(py, "compactwire._record")?)?.getattr(name!(py, "replace")?)?;
         py.get_type::<Self>().setattr(name!(py, "__replace__")?, replace)
     }
 

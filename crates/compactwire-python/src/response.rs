@@ -8,6 +8,7 @@ use super::args::{
 use super::errors::{advised, invalid_field, invalid_format};
 use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::shrink::Shrunk;
+use crate::calls::{Run, import};
 use crate::make::{
     Number, Str, args, keys_of, make_dict, make_str, make_tuple, name, once, py_error,
 };
@@ -263,8 +264,8 @@ impl Response {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let this = slf.get();
-        let restore =
-            py.import(name!(py, "compactwire._core")?)?.getattr(name!(py, "_restore_response")?)?;
+        let restore = import(py, name!(py, "compactwire._core")?)?
+            .getattr(name!(py, "_restore_response")?)?;
         let fields = FIELDS.iter().map(|name| slf.getattr(make_str(py, name)?));
         let fields = make_tuple(py, fields)?.into_any();
         let origin = this.format.map(|origin| Str(origin.name())).into_bound_py_any(py)?;
@@ -289,7 +290,7 @@ pub(super) fn restore_response(
     for (name, value) in FIELDS.into_iter().zip(fields) {
         named.set_item(Str(name), value)?;
     }
-    let response = py.get_type::<Response>().call((), Some(&named))?;
+    let response = py.get_type::<Response>().run_with(PyTuple::empty(py), &named)?;
     let mut response = response.cast::<Response>()?.get().clone_ref(py);
     response.format = match format {
         None => None,
@@ -339,7 +340,7 @@ impl Response {
         }
         let py = object.py();
         if object.is_instance_of::<PyString>() || object.is_instance_of::<Shrunk>() {
-            return Ok(py.get_type::<Self>().call1(args!(py, object)?)?.cast_into()?);
+            return Ok(py.get_type::<Self>().run(args!(py, object)?)?.cast_into()?);
         }
         let Some(mapping) = as_mapping(object)? else {
             let found = class_name(&object.get_type());
@@ -375,7 +376,7 @@ impl Response {
         if !fields.contains(Str("result"))? {
             return Err(invalid_field(py, "result", MISSING));
         }
-        Ok(py.get_type::<Self>().call((), Some(fields))?.cast_into()?)
+        Ok(py.get_type::<Self>().run_with(PyTuple::empty(py), fields)?.cast_into()?)
     }
 
     fn from_members(members: &Bound<'_, PyDict>) -> PyResult<Self> {
@@ -470,7 +471,7 @@ impl Verbose {
 pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     static FORMAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let members = once(py, &FORMAT, || {
-        let class = py.import(name!(py, "compactwire._format")?)?.getattr(name!(py, "Format")?)?;
+        let class = import(py, name!(py, "compactwire._format")?)?.getattr(name!(py, "Format")?)?;
         class.getattr(name!(py, "_value2member_map_")?).map(Bound::unbind)
     })?;
     Ok(members.bind(py).get_item(Str(name))?.unbind())

@@ -14,7 +14,7 @@ use super::value::objects::Objects;
 use super::value::read::value_with;
 use super::value::{are_common, converter};
 use crate::args::named;
-use crate::calls::{self, detach};
+use crate::calls::{Run, detach, import};
 use crate::interrupt::attached;
 use crate::make::{Number, Str, args, make_str, name};
 use compactwire::gcf::Limits;
@@ -294,7 +294,7 @@ fn exact<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
         return Ok(text.clone());
     }
     let class = text.py().get_type::<PyString>();
-    Ok(class.call_method1(name!(text.py(), "__str__")?, args!(text.py(), text)?)?.cast_into()?)
+    Ok(class.run_method(name!(text.py(), "__str__")?, args!(text.py(), text)?)?.cast_into()?)
 }
 
 /// Whether `formats` contains JSON, and whether it contains GCF.
@@ -328,14 +328,14 @@ impl<'py> Counter<'py> {
         let name = tokenizer.cast::<PyString>().map_err(|_| {
             wrong_type(&tokenizer, "tokenizer", "a str or a function from str to int")
         })?;
-        let counter =
-            py.import(name!(py, "compactwire.analysis.tokens")?)?.getattr(name!(py, "counter")?)?;
-        Ok(Self::Callable(calls::call(&counter, &args!(py, name)?)?))
+        let counter = import(py, name!(py, "compactwire.analysis.tokens")?)?
+            .getattr(name!(py, "counter")?)?;
+        Ok(Self::Callable(counter.run(args!(py, name)?)?))
     }
 }
 
 fn count(call: &Bound<'_, PyAny>, text: &str) -> Result<u64> {
-    let tokens = calls::call(call, &args!(call.py(), Str(text))?)?;
+    let tokens = call.run(args!(call.py(), Str(text))?)?;
     Ok(token_count(&tokens, "tokenizer")?)
 }
 

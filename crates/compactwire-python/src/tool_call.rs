@@ -10,6 +10,7 @@ use super::record::{self, Names, Record, hash_of, reduced, returned_by_value};
 use super::request::canonical;
 use super::response::{format_member, restored_format};
 use crate::args::named;
+use crate::calls::{Run, import};
 use crate::make::{Str, args, make_bytes, make_str, make_tuple, name};
 use crate::value;
 use crate::value::read;
@@ -130,9 +131,8 @@ impl ToolCall {
 
     fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = memo.py();
-        let arguments = py
-            .import(name!(py, "copy")?)?
-            .call_method1(name!(py, "deepcopy")?, args!(py, &self.arguments, memo)?)?;
+        let arguments = import(py, name!(py, "copy")?)?
+            .run_method(name!(py, "deepcopy")?, args!(py, &self.arguments, memo)?)?;
         Ok(Self {
             name: self.name.clone_ref(py),
             arguments: arguments.unbind(),
@@ -143,8 +143,7 @@ impl ToolCall {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let restore = py
-            .import(name!(py, "compactwire._core")?)?
+        let restore = import(py, name!(py, "compactwire._core")?)?
             .getattr(name!(py, "_restore_tool_call")?)?;
         let format = slf.get().format.map(|format| Str(format.name())).into_bound_py_any(py)?;
         reduced(restore, [Self::fields(slf)?.into_any(), format])

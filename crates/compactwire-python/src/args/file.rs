@@ -3,7 +3,7 @@
 use super::input::Input;
 use super::object::{lacks_method, wrong_type};
 use super::text::{surrogate_at, utf8_if_whole};
-use crate::calls::call_method;
+use crate::calls::{Run, import};
 use crate::errors::{invalid_option, os_error};
 use crate::make::{PathString, args, make_bytes, make_list, make_size, name, push, py_error};
 use compactwire::excerpt::excerpt;
@@ -22,15 +22,15 @@ impl PathFile {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(py_error::<PyOSError>("file name contained an unexpected NUL byte"));
         }
-        let io = py.import(name!(py, "io")?)?;
+        let io = import(py, name!(py, "io")?)?;
         let path = args!(py, PathString(path.to_owned()))?;
-        Ok(Self(call_method(&io, name!(py, "FileIO")?, &path)?.unbind()))
+        Ok(Self(io.run_method(name!(py, "FileIO")?, path)?.unbind()))
     }
 
     /// Reads at most `size` bytes; none at the end of the file.
     pub(crate) fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         let size = args!(py, make_size(py, size)?)?;
-        Ok(call_method(self.0.bind(py), name!(py, "read")?, &size)?.cast_into()?)
+        Ok(self.0.bind(py).run_method(name!(py, "read")?, size)?.cast_into()?)
     }
 
     /// Reads a whole file. It may be endless: signals are handled after every [`PIECE`].
@@ -71,7 +71,7 @@ fn joined<'py>(
         return Ok(whole);
     }
     let pieces = make_list(py, pieces.into_iter().map(Ok))?;
-    Ok(make_bytes(py, b"")?.call_method1(name!(py, "join")?, args!(py, pieces)?)?.cast_into()?)
+    Ok(make_bytes(py, b"")?.run_method(name!(py, "join")?, args!(py, pieces)?)?.cast_into()?)
 }
 
 impl Drop for PathFile {
@@ -81,7 +81,7 @@ impl Drop for PathFile {
         Python::attach(|py| {
             // `close` must not run with an exception set, and must not replace it.
             let raised = PyErr::take(py);
-            let _closed = name!(py, "close").and_then(|close| self.0.bind(py).call_method0(close));
+            let _closed = name!(py, "close").and_then(|close| self.0.bind(py).run_method0(close));
             if let Some(raised) = raised {
                 raised.restore(py);
             }
@@ -99,7 +99,7 @@ pub(crate) fn read_file<'py>(
     parses: impl FnOnce(&[u8]) -> bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if file.hasattr(name!(file.py(), "read")?)? {
-        return call_method(file, name!(file.py(), "read")?, &PyTuple::empty(file.py()));
+        return file.run_method(name!(file.py(), "read")?, PyTuple::empty(file.py()));
     }
     if Input::is_bytes(file) {
         let message =

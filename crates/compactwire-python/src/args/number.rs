@@ -2,6 +2,7 @@
 
 use super::object::{lacks_method, wrong_type};
 use super::text::class_name;
+use crate::calls::Run;
 use crate::errors::{invalid_field, invalid_option, unsupported};
 use crate::make::{Number, import_class, name, py_error};
 use crate::value::kind::digits;
@@ -46,7 +47,7 @@ fn is_signaling_nan(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = value.py();
     let decimal = import_class(py, &CLASS, name!(py, "decimal")?, name!(py, "Decimal")?)?;
-    Ok(value.is_instance(decimal)? && value.call_method0(name!(py, "is_snan")?)?.is_truthy()?)
+    Ok(value.run_is_instance(decimal)? && value.run_method0(name!(py, "is_snan")?)?.is_truthy()?)
 }
 
 /// A 64-bit integer but not a `bool`; `UnsupportedValue` on `field` if it is out of range.

@@ -1,7 +1,7 @@
 //! The type of an argument, and the items of an iterable.
 
 use super::text::{class_name, surrogate_in_gcf, utf8_if_whole, utf8_or};
-use crate::calls::next;
+use crate::calls::{Run, next};
 use crate::make::{Str, ensure_memory, import_class, name, push, py_error};
 use compactwire::excerpt::excerpt;
 use pyo3::exceptions::PyTypeError;
@@ -47,7 +47,7 @@ pub(crate) fn iterator<'py>(
     name: &str,
     expected: impl FnOnce() -> String,
 ) -> PyResult<Bound<'py, PyIterator>> {
-    value.try_iter().map_err(|error| {
+    value.run_iter().map_err(|error| {
         if lacks_method(value, "__iter__") && lacks_method(value, "__getitem__") {
             wrong_type(value, name, &expected())
         } else {
@@ -72,7 +72,7 @@ pub(crate) fn is_sequence(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
     let py = value.py();
     let class = import_class(py, &CLASS, name!(py, "collections.abc")?, name!(py, "Sequence")?)?;
-    value.is_instance(class)
+    value.run_is_instance(class)
 }
 
 /// An object as a mapping if it is a dict or another `collections.abc.Mapping`, checked as in [`is_sequence`].
@@ -83,7 +83,7 @@ pub(crate) fn as_mapping<'a, 'py>(
     let py = value.py();
     let is_mapping = value.is_instance_of::<PyDict>() || {
         let class = import_class(py, &CLASS, name!(py, "collections.abc")?, name!(py, "Mapping")?)?;
-        value.is_instance(class)?
+        value.run_is_instance(class)?
     };
     // SAFETY: PyO3 checks the same.
     Ok(is_mapping.then(|| unsafe { value.cast_unchecked::<PyMapping>() }))

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a lone surrogate is an error with its position, or is what the function says.
 
+use crate::calls::Run;
 use crate::errors::{Error, invalid_option, unsupported};
 use crate::make::{args, ensure_memory, name};
 use compactwire::gcf;
@@ -34,7 +35,7 @@ pub(crate) fn utf8_with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResul
     ensure_memory(text.len()?.saturating_mul(SURROGATES_FACTOR))?;
     let py = text.py();
     let codec = args!(py, name!(py, "utf-8")?, name!(py, "surrogatepass")?)?;
-    let bytes = text.call_method1(name!(py, "encode")?, codec)?;
+    let bytes = text.run_method(name!(py, "encode")?, codec)?;
     Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec().into())
 }
 

@@ -11,6 +11,7 @@ use super::detached;
 use super::errors::classes::CompactParseError;
 use super::errors::{Error, Result, invalid_option};
 use crate::args::named;
+use crate::calls::warn;
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_bytes, make_list, make_str, once, py_error};
 use crate::value::collector::CollectorPause;
@@ -22,7 +23,7 @@ use compactwire::cad::{self as core, Dialect, Document, LoadOptions, Loss, Losse
 use compactwire::excerpt::excerpt;
 use compactwire::json;
 use compactwire::text::scan;
-use pyo3::exceptions::{PyTypeError, PyUserWarning};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyString};
@@ -779,7 +780,7 @@ fn read_content<'py>(
     let (repairs, document) = detached(py, bytes.len(), || core::load_with(bytes, options))?;
     for repair in repairs {
         let text = CString::new(repair.to_string().replace('\0', "\\0")).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+        warn(py, &text)?;
     }
     dict(py, &document?)
 }

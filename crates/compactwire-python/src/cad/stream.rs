@@ -5,7 +5,7 @@
 
 use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
-use crate::calls::{call_method, next};
+use crate::calls::{Run, import, next};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{
@@ -100,13 +100,12 @@ impl Source {
         let py = source.py();
         if Input::is_bytes(source) {
             let chunks = make_tuple(py, [Ok(source.clone())].into_iter())?;
-            return Ok(Self::Chunks(chunks.try_iter()?.into_any().unbind()));
+            return Ok(Self::Chunks(chunks.run_iter()?.into_any().unbind()));
         }
         if source.is_instance_of::<PyString>() || source.hasattr(name!(py, "__fspath__")?)? {
             // The path may be bytes.
-            let path = py
-                .import(name!(py, "os")?)?
-                .call_method1(name!(py, "fsdecode")?, args!(py, source)?)?;
+            let path = import(py, name!(py, "os")?)?
+                .run_method(name!(py, "fsdecode")?, args!(py, source)?)?;
             let parses = |text: &[u8]| cad::read_bytes(text, Dialect::Auto).is_ok();
             return Ok(Self::Path(args::open_path(&path, "source", parses)?));
         }
@@ -124,9 +123,9 @@ impl Source {
             Self::Path(file) => Some(file.read(py, CHUNK)?.into_any()),
             Self::File(file) => {
                 let size = args!(py, make_size(py, CHUNK)?)?;
-                Some(call_method(file.bind(py), name!(py, "read")?, &size)?)
+                Some(file.bind(py).run_method(name!(py, "read")?, size)?)
             }
-            Self::Chunks(chunks) => next(&chunks.bind(py).try_iter()?)?,
+            Self::Chunks(chunks) => next(&chunks.bind(py).run_iter()?)?,
         };
         let Some(chunk) = chunk else { return Ok(None) };
         let bytes = chunk_bytes(&chunk)?;

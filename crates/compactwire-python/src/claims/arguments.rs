@@ -1,6 +1,7 @@
 //! Arguments of the producers; errors name the argument and the path in it.
 
 use crate::args::{as_mapping, class_name, enough_for, surrogate_at, utf8};
+use crate::calls::{Run, import};
 use crate::errors::invalid_path;
 use crate::make::{Str, args, name, push, py_error};
 use compactwire::excerpt::excerpt;
@@ -17,7 +18,7 @@ pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     let given = if value.is_instance_of::<PyString>() || !value.hasattr(name!(py, "__fspath__")?)? {
         value.clone()
     } else {
-        py.import(name!(py, "os")?)?.call_method1(name!(py, "fspath")?, args!(py, value)?)?
+        import(py, name!(py, "os")?)?.run_method(name!(py, "fspath")?, args!(py, value)?)?
     };
     if given.is_instance_of::<PyBytes>() {
         let message = format!("{field} must be {expected}, not bytes (os.fsdecode it first)");

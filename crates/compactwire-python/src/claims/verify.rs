@@ -4,7 +4,7 @@ use super::arguments;
 use super::report::ClaimReport;
 use crate::args::{as_mapping, lossy, named};
 use crate::args::{check_callable, class_name};
-use crate::calls::{call, detach};
+use crate::calls::{Run, detach};
 use crate::errors::invalid_option;
 use crate::interrupt::raised;
 use crate::make::{Number, Str, args, py_error};
@@ -186,7 +186,7 @@ impl Heartbeat {
             py.check_signals()?;
             let Some(progress) = &self.progress else { return Ok(()) };
             let arguments = args!(py, Str(now.what), Number(now.done), Number(now.total))?;
-            call(progress.bind(py), &arguments).map(drop)
+            progress.bind(py).run(arguments).map(drop)
         });
         match asked {
             Ok(()) => ControlFlow::Continue(()),

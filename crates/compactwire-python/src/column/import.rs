@@ -6,7 +6,7 @@
 
 use super::{ARRAY, Column, SCHEMA, STREAM};
 use crate::args::{class_name, utf8_if_whole};
-use crate::calls::{call_method, detach};
+use crate::calls::{Run, detach, import};
 use crate::errors::{Error, Result};
 use crate::interrupt::attached;
 use crate::make::{Str, args, name, py_error};
@@ -140,7 +140,8 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     let method = name!(py, "__arrow_c_stream__")?;
     if has_method(object, method)? {
         let object = &readable(object)?;
-        let capsule = call_method(object, method, &PyTuple::empty(object.py()))
+        let capsule = object
+            .run_method(method, PyTuple::empty(object.py()))
             .map_err(|error| refused(object, error))?;
         let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
         // SAFETY: the name of the capsule says that it holds a stream, which is moved out.
@@ -150,7 +151,8 @@ pub(crate) fn if_column(object: &Bound<'_, PyAny>) -> Result<Option<core::Column
     let method = name!(py, "__arrow_c_array__")?;
     if has_method(object, method)? {
         let object = &readable(object)?;
-        let capsules = call_method(object, method, &PyTuple::empty(object.py()))
+        let capsules = object
+            .run_method(method, PyTuple::empty(object.py()))
             .map_err(|error| refused(object, error))?;
         let (schema, array) = pair(&capsules)?;
         let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
@@ -195,7 +197,7 @@ fn readable<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Unread
     let py = object.py();
     let readable = name!(py, "readable")?;
     let found =
-        py.import(name!(py, "compactwire._frames")?)?.call_method1(readable, args!(py, object)?)?;
+        import(py, name!(py, "compactwire._frames")?)?.run_method(readable, args!(py, object)?)?;
     let (object, problem): (_, Option<(String, Option<String>, String)>) = found.extract()?;
     let Some((code, column, message)) = problem else { return Ok(object) };
     let is_duplicate = code == gcf::Code::DuplicateKey.name();
@@ -245,8 +247,8 @@ fn refused_column(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     }
     let py = object.py();
     let refused = name!(py, "refused")?;
-    py.import(name!(py, "compactwire._frames")?)?
-        .call_method1(refused, args!(py, object)?)?
+    import(py, name!(py, "compactwire._frames")?)?
+        .run_method(refused, args!(py, object)?)?
         .extract()
 }
 
@@ -279,8 +281,8 @@ pub(crate) fn lost_index(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> 
     if !has_method(object, name!(py, "__arrow_c_stream__")?)? || !is_of_pandas(object)? {
         return Ok(None);
     }
-    py.import(name!(py, "compactwire._frames")?)?
-        .call_method1(name!(py, "lost_index")?, args!(py, object)?)?
+    import(py, name!(py, "compactwire._frames")?)?
+        .run_method(name!(py, "lost_index")?, args!(py, object)?)?
         .extract()
 }
 
@@ -294,7 +296,7 @@ pub(crate) fn field(schema: &Bound<'_, PyAny>) -> Result<core::ArrowField> {
         );
         return Err(py_error::<PyTypeError>(message).into());
     }
-    let capsule = readable(schema)?.call_method0(method)?;
+    let capsule = readable(schema)?.run_method0(method)?;
     let schema = pointer::<FFI_ArrowSchema>(&capsule, SCHEMA)?;
     // SAFETY: the name of the capsule says that it holds a schema.
     Ok(core::Column::field_of(unsafe { &*schema }).map_err(Unreadable::from)?)

@@ -5,7 +5,7 @@
 
 use crate::args::named::{self, content_of};
 use crate::args::{self, Input, class_name, each, sizes, utf8_or, wrong_type};
-use crate::calls::call;
+use crate::calls::Run;
 use crate::errors::{self, Result};
 use crate::interrupt::{attached, detached};
 use crate::lock::Lock;
@@ -526,7 +526,7 @@ impl KeyedSnapshots {
         };
         let size = |text: &str| match count_tokens {
             Some(count) => {
-                let count = unchecked(|| call(count, &args!(py, Str(text))?))?;
+                let count = unchecked(|| count.run(args!(py, Str(text))?))?;
                 Ok::<_, errors::Error>(args::token_count(&count, "count_tokens")?)
             }
             None => Ok(keyed::count_tokens(text)),

@@ -13,7 +13,7 @@ use super::args::{self, Input, depth, path_of, read_file, sizes};
 use super::detached;
 use crate::args::named;
 use crate::bytes_memory::BytesMemory;
-use crate::calls::{call_method, detach};
+use crate::calls::{Run, detach, import};
 use crate::column;
 use crate::errors::Result;
 use crate::files::write_file;
@@ -417,9 +417,9 @@ fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bo
 /// Writes text to a file that is open.
 fn write_to<'py>(file: &Bound<'py, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
-    let io = py.import(name!(py, "io")?)?;
-    let write = |arguments: Bound<'py, PyTuple>| call_method(file, name!(py, "write")?, &arguments);
-    if file.is_instance(&io.getattr(name!(py, "RawIOBase")?)?)? {
+    let io = import(py, name!(py, "io")?)?;
+    let write = |arguments: Bound<'py, PyTuple>| file.run_method(name!(py, "write")?, arguments);
+    if file.run_is_instance(&io.getattr(name!(py, "RawIOBase")?)?)? {
         // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
@@ -440,7 +440,7 @@ fn write_to<'py>(file: &Bound<'py, PyAny>, text: &str) -> PyResult<()> {
             }
             rest = rest.get(taken..).unwrap_or_default();
         }
-    } else if file.is_instance(&io.getattr(name!(py, "BufferedIOBase")?)?)? {
+    } else if file.run_is_instance(&io.getattr(name!(py, "BufferedIOBase")?)?)? {
         write(args!(py, make_bytes(py, text.as_bytes())?)?)?;
     } else {
         write(args!(py, make_str(py, text)?)?)?;

@@ -6,7 +6,7 @@
 
 use crate::args::named;
 use crate::args::{self, PathFile, class_name, depth, open_path, sizes, utf8_with_surrogates};
-use crate::calls::call;
+use crate::calls::{Run, import};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{args, items_of, make_size, name, py_error};
@@ -244,7 +244,7 @@ impl Reader {
         match &mut self.source {
             Source::Path(file) => add(file.read(py, PIECE)?.as_bytes()),
             Source::Object(read) => {
-                let piece = call(read.bind(py), &args!(py, make_size(py, PIECE)?)?)?;
+                let piece = read.bind(py).run(args!(py, make_size(py, PIECE)?)?)?;
                 if let Ok(text) = piece.cast::<PyString>() {
                     // A lone surrogate is reported after the rows before it.
                     add(&utf8_with_surrogates(text)?);
@@ -298,8 +298,8 @@ impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = source.py();
         // `read1` of a buffered file returns available data without waiting for the full size.
-        let buffered = py.import(name!(py, "io")?)?.getattr(name!(py, "BufferedIOBase")?)?;
-        let is_buffered = source.is_instance(&buffered)?;
+        let buffered = import(py, name!(py, "io")?)?.getattr(name!(py, "BufferedIOBase")?)?;
+        let is_buffered = source.run_is_instance(&buffered)?;
         let method = if is_buffered { name!(py, "read1")? } else { name!(py, "read")? };
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));

@@ -6,7 +6,7 @@
 
 use super::keyed::scalar_at;
 use crate::args::{self, Unused, as_mapping, each, names, wrong_type};
-use crate::calls::call;
+use crate::calls::Run;
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::lock::Writing;
@@ -271,7 +271,7 @@ impl StreamEncoder {
         if self.is_file {
             return super::write_to(self.target.bind(py), text);
         }
-        call(self.target.bind(py), &args!(py, make_str(py, text)?)?)?;
+        self.target.bind(py).run(args!(py, make_str(py, text)?)?)?;
         Ok(())
     }
 }

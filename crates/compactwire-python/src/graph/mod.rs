@@ -11,7 +11,7 @@ pub(super) mod types;
 use super::args::{self, Input, lacks_method, sizes, wrong_type};
 use super::errors::{Error, Result};
 use crate::args::named;
-use crate::calls::call;
+use crate::calls::Run;
 use crate::interrupt::attached;
 use crate::make::{Number, Str, args, ensure_memory, make_str, make_tuple};
 use arguments::options;
@@ -433,7 +433,7 @@ pub(super) fn respond<'py>(
     };
     let count = |text: &str| match count_tokens {
         Some(count) => Ok::<_, Error>(args::token_count(
-            &unchecked(|| call(count, &args!(py, Str(text))?))?,
+            &unchecked(|| count.run(args!(py, Str(text))?))?,
             "count_tokens",
         )?),
         None => Ok(graph::count_tokens(text)),

@@ -7,7 +7,7 @@ use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
 use crate::args::named;
 use crate::args::{self, Unused};
-use crate::calls::call;
+use crate::calls::Run;
 use crate::errors::Result;
 use crate::lock::{Writer, Writing};
 use crate::make::{args, ensure_memory, make_str};
@@ -112,7 +112,7 @@ impl GraphStreamEncoder {
                 .work(py, |core| core.stream_graph(&header, options, now(), &mut out))?,
         };
         let encoder = Mutex::new(encoder?);
-        call(write, &args!(py, make_str(py, &out)?)?)?;
+        write.run(args!(py, make_str(py, &out)?)?)?;
         let (failed, locations) = (AtomicBool::new(false), AtomicUsize::new(0));
         let writing = Writing::default();
         Ok(Self {
@@ -260,7 +260,7 @@ impl GraphStreamEncoder {
         changed?;
         if !out.is_empty() {
             make_str(py, &out)
-                .and_then(|text| call(self.write.bind(py), &args!(py, text)?))
+                .and_then(|text| self.write.bind(py).run(args!(py, text)?))
                 .inspect_err(|_| self.failed.store(true, Ordering::Release))?;
         }
         Ok(())

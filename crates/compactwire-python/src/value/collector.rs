@@ -1,6 +1,7 @@
 //! Pauses the cyclic garbage collector while objects are built.
 
 use super::read_fast::LOCKED;
+use crate::calls::{Run, import};
 use crate::make::{Number, args, name, once};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -57,7 +58,7 @@ pub(crate) fn with_collector<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
 /// The module `gc`. A program may have replaced the function that imports modules, and it is Python code.
 fn collector(py: Python<'_>) -> PyResult<&Py<PyModule>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    once(py, &MODULE, || Ok(py.import(name!(py, "gc")?)?.unbind()))
+    once(py, &MODULE, || Ok(import(py, name!(py, "gc")?)?.unbind()))
 }
 
 /// Collections start only after more new containers than there can be, until this is dropped.
@@ -74,13 +75,13 @@ impl<'py> Postponed<'py> {
         let collector = collector(py)?.bind(py);
         let before = Self::thresholds(collector)?;
         let most = args!(py, Number(i64::from(Self::THRESHOLD)))?;
-        collector.call_method1(name!(py, "set_threshold")?, most)?;
+        collector.run_method(name!(py, "set_threshold")?, most)?;
         Ok(Self { collector: collector.clone(), before })
     }
 
     fn thresholds(collector: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyTuple>> {
         let name = name!(collector.py(), "get_threshold")?;
-        Ok(collector.call_method0(name)?.cast_into()?)
+        Ok(collector.run_method0(name)?.cast_into()?)
     }
 
     /// Restores the threshold, unless other code is known to have set one since: to ask for it takes memory, of
@@ -89,7 +90,7 @@ impl<'py> Postponed<'py> {
         let current = Self::thresholds(&self.collector).and_then(|all| all.get_item(0)?.extract());
         if current.map_or(true, |first: i32| first == Self::THRESHOLD) {
             let name = name!(self.collector.py(), "set_threshold")?;
-            self.collector.call_method1(name, self.before.clone())?;
+            self.collector.run_method(name, self.before.clone())?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use super::kind::{Kind, is_container, kind};
 use super::moments;
 use crate::args::{check_callable, one_of};
-use crate::calls::call;
+use crate::calls::{Run, import};
 use crate::column::is_column;
 use crate::make::{Str, args, name, once, py_error};
 use compactwire::interrupt::unchecked;
@@ -39,13 +39,13 @@ pub(crate) fn converter<'py>(
         return Ok(default.cloned());
     }
     let [common, common_or] = once(py, &COMMON, || {
-        let module = py.import(name!(py, "compactwire._types")?)?;
+        let module = import(py, name!(py, "compactwire._types")?)?;
         let function = |name| module.getattr(Str(name)).map(Bound::unbind);
         Ok([function("common")?, function("common_or")?])
     })?;
     match default {
         None => Ok(Some(common.bind(py).clone())),
-        Some(default) => common_or.bind(py).call1(args!(py, default)?).map(Some),
+        Some(default) => common_or.bind(py).run(args!(py, default)?).map(Some),
     }
 }
 
@@ -128,7 +128,7 @@ impl<'py> Conversions<'py> {
             {
                 return Ok(Converted::To(text.into_any()));
             }
-            let result = unchecked(|| call(&self.default, &args!(object.py(), &object)?))?;
+            let result = unchecked(|| self.default.run(args!(object.py(), &object)?))?;
             if result.is(object.py().NotImplemented()) {
                 return Ok(Converted::Refused(object));
             }

@@ -1,6 +1,7 @@
 //! What Python objects are in JSON, and their content where no method of a class is asked for it.
 
 use crate::args::utf8_if_whole;
+use crate::calls::Run;
 use crate::make::{args, digits_of, import_class, name, push};
 use compactwire::json;
 use compactwire::memory;
@@ -88,7 +89,7 @@ pub(crate) type Members<'py> = Vec<Member<'py>>;
 pub(crate) fn items<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Option<Members<'py>>> {
     if !dict.is_exact_instance_of::<PyDict>() {
         let ordered = ordered_dict(dict.py())?;
-        if dict.is_instance(ordered)? {
+        if dict.run_is_instance(ordered)? {
             return ordered_items(ordered, dict);
         }
     }
@@ -118,7 +119,7 @@ fn ordered_items<'py>(
 ) -> PyResult<Option<Members<'py>>> {
     let py = dict.py();
     let mut copied = Vec::new();
-    for item in ordered.call_method1(name!(py, "items")?, args!(py, dict)?)?.try_iter()? {
+    for item in ordered.run_method(name!(py, "items")?, args!(py, dict)?)?.run_iter()? {
         match item {
             Ok(item) => push(&mut copied, item.extract()?)?,
             // An error without a traceback is not that of a key's `__eq__`.

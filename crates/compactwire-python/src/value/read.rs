@@ -9,6 +9,7 @@ use super::budget::{BYTES, Budget};
 use super::conversions::{Conversions, Converted};
 use super::kind::{Kind, digits, duplicate_key, items, kind};
 use crate::args::{class_name, utf8_or};
+use crate::calls::{Run, import};
 use crate::column::{Unreadable, caused, if_column, lazy, lost_index};
 use crate::errors::{Error, Result, unsupported};
 use crate::interrupt::attached;
@@ -229,10 +230,10 @@ fn options_for<'py>(
     object: &Bound<'py, PyAny>,
     default: Option<&Conversions<'py>>,
 ) -> PyResult<String> {
-    let module = object.py().import(name!(object.py(), "compactwire._types")?)?;
+    let module = import(object.py(), name!(object.py(), "compactwire._types")?)?;
     let used = default.map(|default| &default.default);
     module
-        .call_method1(name!(object.py(), "options_for")?, args!(object.py(), object, used)?)?
+        .run_method(name!(object.py(), "options_for")?, args!(object.py(), object, used)?)?
         .extract()
 }
 

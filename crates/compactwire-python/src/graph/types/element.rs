@@ -6,11 +6,12 @@
 
 use crate::args::named::with_article;
 use crate::args::{class_name, each, utf8_if_whole, wrong_type};
+use crate::calls::Run;
 use crate::make::{intern, push};
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::cell::RefCell;
 use std::fmt::Display;
 
@@ -46,7 +47,7 @@ pub(super) fn element<'py, T: PyClass>(
         let expected = format!("{} or a dict", with_article(&class_name(&class)));
         return Err(wrong_type(object, name, &expected));
     };
-    Ok(class.call((), Some(fields))?.cast_into()?)
+    Ok(class.run_with(PyTuple::empty(class.py()), fields)?.cast_into()?)
 }
 
 /// An element that was given.

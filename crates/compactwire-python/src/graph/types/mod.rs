@@ -12,13 +12,13 @@ mod symbol;
 mod unchanged;
 
 use crate::args::named::content_of;
+use crate::calls::warn;
 use crate::errors::invalid_format;
 use crate::make::{make_str, memory_error};
 use crate::record::{Record, returned_by_value};
 use compactwire::gcf::graph::{Content, Decoded, SharedStr, StateError};
 use compactwire::memory::NO_MEMORY;
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::ffi::CString;
@@ -54,7 +54,7 @@ impl<'py> IntoPyObject<'py> for &Text {
 pub(crate) fn show_warnings(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
     for warning in warnings {
         let warning = CString::new(warning.as_str()).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 1)?;
+        warn(py, &warning)?;
     }
     Ok(())
 }
