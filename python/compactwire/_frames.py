@@ -283,7 +283,7 @@ def _parts_of_pandas(data: Any) -> list[Any]:
     if _is_frame(data):
         types = list(data.dtypes)
         labels = list(data.columns)
-        if type(data.index).__name__ != "RangeIndex":
+        if not _is_default(data.index):
             labels += list(data.index.names)
             types += [level.dtype for level in getattr(data.index, "levels", [data.index])]
     else:
@@ -328,10 +328,14 @@ def _problem_of(
 
 
 def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
-    """A frame whose index, which becomes columns unless it is a range, is as `readable` has it."""
+    """A frame whose index is as `readable` has it: columns, unless it is a range without a name."""
     index = data.index
-    if type(index).__name__ == "RangeIndex":
+    if _is_default(index):
         return data, None
+    if type(index).__name__ == "RangeIndex":
+        # pyarrow leaves out any range.
+        pandas: Any = sys.modules["pandas"]
+        return data.set_axis(pandas.Index(index.to_numpy(), name=index.name)), None
     levels, names = levels_of(index), _index_names(index)
     found = [_checked(level) for level in levels]
     for at, (values, problem) in enumerate(found):
@@ -348,7 +352,7 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     if all(values is None for values, _ in found) and names == list(index.names):
         whole = with_whole_numbers(index)
         return (data if whole is index else data.set_axis(whole)), None
-    pandas: Any = sys.modules["pandas"]
+    pandas = sys.modules["pandas"]
     arrays = [
         level if values is None else pandas.Index(values, dtype=_type_of(values))
         for level, (values, _) in zip(levels, found, strict=True)
@@ -356,6 +360,15 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     is_plain = index.nlevels == 1
     new = arrays[0] if is_plain else with_whole_numbers(pandas.MultiIndex.from_arrays(arrays))
     return data.set_axis(new.set_names(names)), None
+
+
+def _is_default(index: Any) -> bool:
+    """Whether an index is a range without a name, as in a frame that was not filtered.
+
+    pandas 3 makes a range of any evenly spaced integers. One with a name is content: the keys of
+    rows.
+    """
+    return type(index).__name__ == "RangeIndex" and index.name is None
 
 
 def _type_of(values: Any) -> Any:
@@ -465,9 +478,9 @@ def _plain_dict(value: dict[Any, Any]) -> dict[Any, Any]:
 def lost_index(data: Any, /) -> str | None:
     """Say what to do about the index of a Series of pandas that an array of its values would lose.
 
-    The index of a DataFrame becomes a column. One that is a range is lost in both, as in Arrow.
+    The index of a DataFrame becomes a column. A range without a name is lost in both, as in Arrow.
     """
-    if _is_frame(data) or type(data.index).__name__ == "RangeIndex":
+    if _is_frame(data) or _is_default(data.index):
         return None
     return (
         f"an array of this {type(data).__name__} would lose its index; pass reset_index() for rows "

@@ -895,6 +895,22 @@ def test_an_index_is_the_column_of_its_values() -> None:
         assert analysis.measure(index).equals(analysis.measure(series))
 
 
+@pytest.mark.parametrize(
+    "years", [range(2000, 2003), range(2000, 2006, 2), range(3), [2000, 2001, 2005]]
+)
+def test_an_index_with_a_name_becomes_a_column_whatever_its_values(years: Any) -> None:
+    table = pandas.DataFrame({"year": list(years), "n": [7, 8, 9]})
+    frame = table.set_index("year")
+    expected = [{"n": n, "year": year} for year, n in zip(years, [7, 8, 9], strict=True)]
+    assert gcf.loads(gcf.dumps(frame)) == expected
+    assert cw.expand(cw.shrink(frame).text) == expected
+    assert gcf.loads(gcf.dumps(frame[:0])) == []
+    # An array of the values would lose the keys.
+    with pytest.raises(cw.UnsupportedValue, match="would lose its index"):
+        gcf.dumps({"a": frame["n"]})
+    assert gcf.dumps({"a": table["n"]}) == gcf.dumps({"a": [7, 8, 9]})
+
+
 def index_of(*levels: Any, names: Any = ("year", "kind")) -> Any:
     return pandas.MultiIndex.from_arrays(levels, names=names)
 
