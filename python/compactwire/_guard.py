@@ -40,15 +40,22 @@ class Guard:
                 return nested()
             self.is_running = True
             try:
-                return work()
+                self._catch_up()
+                try:
+                    return work()
+                finally:
+                    self._catch_up()
             finally:
                 self.is_running = False
-                while self._later:
-                    self.soon(self._later.popleft())
 
     def soon(self, work: Callable[[], object]) -> None:
         """Run `work`, after the function that runs here if the caller is within it."""
         self.run(work, lambda: self._later.append(work))
+
+    def _catch_up(self) -> None:
+        # Not by `soon`: a collection may leave thousands of them.
+        while self._later:
+            self._later.popleft()()
 
 
 class _Guarded(Protocol):

@@ -51,6 +51,20 @@ def test_what_is_wanted_within_a_guard_is_done_after_it_or_refused() -> None:
     assert noted.noted[-1] == "later"
 
 
+def test_many_calls_may_be_postponed() -> None:
+    noted = Noted()
+    assert noted.first(*["later"] * 5_000) == "done"
+    assert noted.noted.count("later") == 5_000
+
+
+def test_what_was_left_is_done_first() -> None:
+    noted = Noted()
+    with pytest.raises(KeyError):
+        noted.first("failing", "later")
+    noted.other()
+    assert noted.noted[-2:] == ["later", "other"]
+
+
 def test_an_error_leaves_the_guard_free() -> None:
     noted = Noted()
     with pytest.raises(KeyError):
