@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactwire import gcf
+import compactwire as cw
+from compactwire import cad, gcf
 from tests.strategies.gcf import groupable, result_or_error, values
 
 ORDERS = [{"id": i, "item": f"n{i}", "tags": ["a", i], "to": {"zip": i}} for i in range(50)]
@@ -348,3 +349,30 @@ def test_an_error_that_is_raised_again_does_not_grow() -> None:
             next(rows)
         depths.add(len(list(traceback.walk_tb(caught.value.__traceback__))))
     assert len(depths) == 1
+
+
+@pytest.mark.parametrize("read", [gcf.iter_rows, cad.iter_compact])
+def test_a_read_that_raises_stop_iteration_is_an_error_and_no_end(read: Any) -> None:
+    class Pieces:
+        def __init__(self) -> None:
+            self.left = iter(
+                ["GCF profile=generic\n## [3]{a}\n1\n" if read is gcf.iter_rows else "C 1 2 3\n"]
+            )
+
+        def read(self, _: int = -1) -> str:
+            return next(self.left)
+
+    with pytest.raises(RuntimeError, match="the source raised StopIteration") as caught:
+        list(read(Pieces()))
+    assert isinstance(caught.value.__cause__, StopIteration)
+
+
+def test_content_in_place_of_a_path_is_not_read_to_its_end() -> None:
+    columns = ",".join(f"c{number}=1" for number in range(2000))
+    text = f"GCF profile=generic\n## [2000]{{id,{columns}}}\n" + "1\n" * 2000
+    for call in (gcf.load, gcf.iter_rows):
+        with pytest.raises(cw.OptionError, match="is content, not the path of a file"):
+            call(text + "wrong")
+    for content in ("C 1 2 3\n" * 9_000, '{"version": "0.1"}', '{"a"'):
+        with pytest.raises(cw.OptionError, match="is content, not the path of a file"):
+            list(cad.iter_compact(content))

@@ -6,7 +6,7 @@
 //! without it. PyO3 does the same where a thread attaches to the interpreter.
 
 use crate::make::py_error;
-use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyUserWarning};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
@@ -153,6 +153,17 @@ pub(crate) fn warn(py: Python<'_>, text: &CStr) -> PyResult<()> {
         or_wait_for_ever(|| function(class.as_ptr(), text.as_ptr(), 1))
     };
     if done < 0 { Err(raised(py)) } else { Ok(()) }
+}
+
+/// The error of a `__next__` for one of the code that it calls: a `StopIteration` would be its own end. A generator
+/// has the same.
+pub(crate) fn no_end(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyStopIteration>(py) {
+        return error;
+    }
+    let other = py_error::<PyRuntimeError>("the source raised StopIteration");
+    other.set_cause(py, Some(error));
+    other
 }
 
 fn raised(py: Python<'_>) -> PyErr {

@@ -123,7 +123,8 @@ pub(crate) fn open_path(
         .map_err(|error| content_error(path, name, advice, parses, error))
 }
 
-/// The error for a file that cannot be opened: another one if the argument is content that `parses`.
+/// The error for a file that cannot be opened: another one if the argument is content whose first lines
+/// `parses` accepts.
 fn content_error(
     file: &Bound<'_, PyAny>,
     name: &str,
@@ -134,7 +135,7 @@ fn content_error(
     let text = file.cast::<PyString>().ok();
     let text = text.and_then(|text| utf8_if_whole(text).ok().flatten());
     let text = text.filter(|_| error.is_instance_of::<PyOSError>(file.py()));
-    match text.filter(|text| !text.is_empty() && parses(text.as_bytes())) {
+    match text.filter(|text| !text.is_empty() && parses(beginning(text.as_bytes()))) {
         Some(text) => {
             let text = excerpt(text);
             let message = format!("{text} is content, not the path of a file; {advice}");
@@ -142,6 +143,14 @@ fn content_error(
         }
         None => error,
     }
+}
+
+/// The first lines of a text, which are enough to see that it is no path, and quickly read.
+fn beginning(text: &[u8]) -> &[u8] {
+    const MOST: usize = 4096;
+    let Some(head) = text.get(..MOST) else { return text };
+    let whole = head.iter().rposition(|byte| *byte == b'\n');
+    whole.map_or(head, |end| &head[..end])
 }
 
 /// Converts the argument `name`, which may also be an open file, to a path; `OptionError` for a lone

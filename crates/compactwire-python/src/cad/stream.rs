@@ -5,7 +5,7 @@
 
 use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
-use crate::calls::{Run, import, next};
+use crate::calls::{Run, import, next, no_end};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{
@@ -106,7 +106,10 @@ impl Source {
             // The path may be bytes.
             let path = import(py, name!(py, "os")?)?
                 .run_method(name!(py, "fsdecode")?, args!(py, source)?)?;
-            let parses = |text: &[u8]| cad::read_bytes(text, Dialect::Auto).is_ok();
+            let parses = |text: &[u8]| {
+                text.trim_ascii_start().starts_with(b"{")
+                    || cad::read_bytes(text, Dialect::Auto).is_ok()
+            };
             return Ok(Self::Path(args::open_path(&path, "source", parses)?));
         }
         if source.hasattr(name!(py, "read")?)? {
@@ -190,7 +193,7 @@ impl CompactIterator {
                 Err(error) => {
                     // The iterator ends here: without this chunk, later text would be misread.
                     *guard = None;
-                    return Err(error);
+                    return Err(no_end(py, error));
                 }
             };
             let Some(stream) = guard.as_mut() else { return Ok(None) };

@@ -178,7 +178,8 @@ fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Whether the class of an object, or one that it is derived from, is of one of these libraries.
 fn is_of(object: &Bound<'_, PyAny>, libraries: &[&str]) -> PyResult<bool> {
-    for class in object.get_type().mro() {
+    let name = name!(object.py(), "__mro__")?;
+    for class in object.get_type().getattr(name)?.cast::<PyTuple>()? {
         let module = class.getattr(name!(class.py(), "__module__")?)?;
         let Ok(module) = module.cast::<PyString>() else { continue };
         let library = utf8_if_whole(module)?.and_then(|module| module.split('.').next());

@@ -414,6 +414,11 @@ fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bo
     Ok(objects.finish())
 }
 
+/// Whether a text that was given for a path is GCF.
+fn begins_as_gcf(text: &[u8]) -> bool {
+    text.starts_with(b"GCF ")
+}
+
 /// Writes text to a file that is open.
 fn write_to<'py>(file: &Bound<'py, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
@@ -537,9 +542,7 @@ pub(super) fn load<'py>(
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = DecodeOptions { extensions, limits: Limits { max_depth, max_expansion } };
-    let parses =
-        |content: &[u8]| gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok());
-    let content = Input::new(&read_file(file, "loads", parses)?, "file.read()")?;
+    let content = Input::new(&read_file(file, "loads", begins_as_gcf)?, "file.read()")?;
     decode(file.py(), content.gcf_text()?, options)
 }
 

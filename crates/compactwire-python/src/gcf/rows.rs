@@ -6,14 +6,14 @@
 
 use crate::args::named;
 use crate::args::{self, PathFile, class_name, depth, open_path, sizes, utf8_with_surrogates};
-use crate::calls::{Run, import};
+use crate::calls::{Run, import, no_end};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{args, items_of, make_size, name, py_error};
 use crate::value::objects::{Objects, Prepared};
 use compactwire::excerpt::excerpt;
 use compactwire::gcf::rows::{Event, RowReader, Status};
-use compactwire::gcf::{self, Code, DecodeOptions, Error, Limits};
+use compactwire::gcf::{Code, DecodeOptions, Error, Limits};
 use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -154,7 +154,7 @@ impl RowIterator {
                 return Err(raised);
             }
         };
-        let row = reader.next(py).map_err(PyErr::from);
+        let row = reader.next(py).map_err(|error| no_end(py, error.into()));
         *self.state() = match &row {
             Ok(Some(_)) => State::Waiting(reader),
             Ok(None) => State::Ended,
@@ -304,10 +304,6 @@ impl Source {
         if let Some(read) = source.getattr_opt(method)? {
             return Ok(Self::Object(read.unbind()));
         }
-        let parses = |content: &[u8]| {
-            let options = DecodeOptions { extensions: true, ..DecodeOptions::default() };
-            gcf::utf8(content).is_ok_and(|text| gcf::decode(text, options).is_ok())
-        };
-        Ok(Self::Path(open_path(source, "source", parses)?))
+        Ok(Self::Path(open_path(source, "source", super::begins_as_gcf)?))
     }
 }
