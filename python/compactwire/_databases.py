@@ -59,7 +59,7 @@ _opening = Guard()
 
 def _note_use() -> None:
     global _is_unsafe
-    _is_unsafe |= _opening.is_running or any(guard.is_running for guard in list(_guards))
+    _is_unsafe |= _opening.is_held() or any(guard.is_held() for guard in list(_guards))
 
 
 # Whether a thread of the parent used SQLite when this process was forked. What that thread held,

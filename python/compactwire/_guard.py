@@ -48,6 +48,13 @@ class Guard:
             finally:
                 self.is_running = False
 
+    def is_held(self) -> bool:
+        """Whether a function runs, or a thread is about to run one."""
+        free = self._lock.acquire(blocking=False)
+        if free:
+            self._lock.release()
+        return self.is_running or not free
+
     def soon(self, work: Callable[[], object]) -> None:
         """Run `work`, after the function that runs here if the caller is within it."""
         self.run(work, lambda: self._later.append(work))

@@ -51,6 +51,24 @@ def test_the_lane_is_free_again(kind: type[BaseException]) -> None:
     assert number > 50
 
 
+def test_a_lane_that_another_request_has_taken_is_not_freed() -> None:
+    """An exchange that the collector closes frees only its own lane and offer."""
+    for number in itertools.count(1):
+        wire = Wire(server=Server(options(), 1)).opened()
+        wire.post(body(3))
+        abandoned, other = (wire.client.begin(ORIGIN, [], body(n)) for n in (2, 4))
+        abandoned.attempt()
+        reached = visited(number, ("_client.py", "_guard.py"), abandoned.close, other.attempt)
+        (session,) = wire.client._sessions
+        if other._held is not None:
+            assert session.lanes[0].busy
+            other.close()
+        assert not session.lanes[0].busy or not reached
+        if not reached:
+            break
+    assert number > 50
+
+
 def test_the_handler_may_send_by_the_same_client() -> None:
     """It does not wait for itself, and neither does what the collector closes meanwhile."""
     for number in itertools.count(1):

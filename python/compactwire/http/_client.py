@@ -131,8 +131,14 @@ class Client:
         session.restart(number)
 
     @soon
-    def release(self, session: Lanes, number: int, *, whole: bool) -> None:
-        """Free a lane. If the exchange is not whole, the server's state of it is unknown."""
+    def release(self, session: Lanes, number: int, use: Use, *, whole: bool) -> None:
+        """Free a lane. If the exchange is not whole, the server's state of it is unknown.
+
+        The lane may be in another use by now: one that is over does not keep it.
+        """
+        user = session.lanes[number].user
+        if user is None or user() is not use:
+            return
         if not whole:
             session.restart(number)
         session.lanes[number].user = None
@@ -157,13 +163,16 @@ class Client:
         origin: str,
         target: str,
         answer: Header | None,
+        use: Use,
         first: Lane | None = None,
     ) -> None:
         """An offer was answered, by a session or not; None if it is unknown what it led to.
 
         A session may begin with a lane that has a body already.
         """
-        self._offering.pop(key, None)
+        offering = self._offering.get(key)
+        if offering is not None and offering() is use:  # Not that of another exchange.
+            del self._offering[key]
         if answer is None:
             return
         state = self._state(origin)
@@ -401,7 +410,7 @@ class Exchange:
         return "coded" if coded else self._over()
 
     def _offered(self, key: bytes, answer: Header | None, first: Lane | None = None) -> None:
-        self._client.offered(key, self._origin, self._target, answer, first)
+        self._client.offered(key, self._origin, self._target, answer, self._use, first)
 
     def _first(self, answer: Header) -> Lane | None:
         """A lane that begins with the body of this request, which was plain and the server kept."""
@@ -499,7 +508,7 @@ class Exchange:
 
     def _release(self, *, whole: bool) -> None:
         if self._held is not None:
-            self._client.release(*self._held, whole=whole)
+            self._client.release(*self._held, self._use, whole=whole)
             self._held = None
 
 
