@@ -36,9 +36,12 @@ def check_memory() -> None:
 
 
 @functools.cache
-def _pool() -> ThreadPoolExecutor:
-    """Threads of our own: those of the event loop may all wait for a request that waits for us."""
-    return ThreadPoolExecutor(thread_name_prefix="compactwire")
+def _pool(kind: str) -> ThreadPoolExecutor:
+    """Threads of our own: those of the event loop may all wait for a request that waits for us.
+
+    Those for work that may be left are others: all of them may still be at work that was left.
+    """
+    return ThreadPoolExecutor(thread_name_prefix=f"compactwire-{kind}")
 
 
 # A process that is forked has no threads.
@@ -98,14 +101,17 @@ async def run_or_leave(
 ) -> _Result:
     """As `run`, for work that changes nothing.
 
-    A task that is cancelled ends at once, and leaves what has begun to its thread.
+    A task that is cancelled ends at once, and leaves what has begun to its thread. The process
+    waits for the thread at its end.
     """
     bound = functools.partial(work, *arguments, **named)
-    task = _begun(size, bound)
+    task = _begun(size, bound, "leave")
     return bound() if task is None else await task
 
 
-def _begun(size: int, work: Callable[[], _Result]) -> asyncio.Future[_Result] | None:
+def _begun(
+    size: int, work: Callable[[], _Result], kind: str = "run"
+) -> asyncio.Future[_Result] | None:
     """The work, begun in a thread; None if the caller has to do it, because it is short for one."""
     if size < LONG:
         return None
@@ -121,7 +127,7 @@ def _begun(size: int, work: Callable[[], _Result]) -> asyncio.Future[_Result] | 
     check_memory()
     try:
         loop.run_in_executor(
-            _pool(), run_unless_cancelled, done, functools.partial(context.run, work)
+            _pool(kind), run_unless_cancelled, done, functools.partial(context.run, work)
         )
     except NotImplementedError:
         # The event loop of a workflow that is replayed, which has no threads.

@@ -586,7 +586,7 @@ def test_work_is_done_once_if_no_thread_can_be_started() -> None:
     _pool.cache_clear()  # It may have an idle thread.
 
     async def main() -> None:
-        pool, busy = _pool(), threading.Event()
+        pool, busy = _pool("run"), threading.Event()
         holder = pool.submit(busy.wait)
         with pytest.MonkeyPatch.context() as patch:
 
