@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use std::ffi::{CStr, c_char, c_int};
 use std::hint::black_box;
 use std::mem::{forget, transmute};
+use std::ops::Deref;
 use std::ptr::null_mut;
 use std::thread;
 
@@ -21,6 +22,8 @@ type UnwindingCall =
     unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 type OfOne = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
 type UnwindingOfOne = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
+type Free = unsafe extern "C" fn(*mut PyObject);
+type UnwindingFree = unsafe extern "C-unwind" fn(*mut PyObject);
 type Test = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> c_int;
 type UnwindingTest = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject) -> c_int;
 type Warn = unsafe extern "C" fn(*mut PyObject, *const c_char, ffi::Py_ssize_t) -> c_int;
@@ -114,6 +117,37 @@ fn called<'py>(
         let function = transmute::<Call, UnwindingCall>(black_box(ffi::PyObject_Call));
         let result = or_wait_for_ever(|| function(callable.as_ptr(), arguments.as_ptr(), keywords));
         Bound::from_owned_ptr_or_err(callable.py(), result)
+    }
+}
+
+/// A file, function or iterator of the user. Where it is freed, it may be closed, which is Python code or waits.
+pub(crate) struct Owned(Py<PyAny>);
+
+impl Owned {
+    pub(crate) fn new(object: Py<PyAny>) -> Self {
+        Self(object)
+    }
+}
+
+impl Deref for Owned {
+    type Target = Py<PyAny>;
+
+    fn deref(&self) -> &Py<PyAny> {
+        &self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // If the thread cannot attach, the interpreter has ended, and nothing is freed any more.
+        let _freed = Python::try_attach(|py| {
+            let object = std::mem::replace(&mut self.0, py.None()).into_ptr();
+            // SAFETY: see above. The function takes the reference.
+            unsafe {
+                let function = transmute::<Free, UnwindingFree>(black_box(ffi::Py_DecRef));
+                or_wait_for_ever(|| function(object));
+            }
+        });
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{NODE_SIZE, dialect, rest, vocabulary};
 use crate::args::{self, Input, PathFile, class_name, sizes, utf8_with_surrogates};
-use crate::calls::{Run, import, next, no_end};
+use crate::calls::{Owned, Run, import, next, no_end};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::make::{
@@ -84,9 +84,9 @@ enum Source {
     /// A file that was opened here from a path, and is closed here.
     Path(PathFile),
     /// The `read` of the caller's file.
-    File(Py<PyAny>),
+    File(Owned),
     /// An iterator.
-    Chunks(Py<PyAny>),
+    Chunks(Owned),
 }
 
 /// The next item of the stream, or that it needs another chunk first.
@@ -100,7 +100,7 @@ impl Source {
         let py = source.py();
         if Input::is_bytes(source) {
             let chunks = make_tuple(py, [Ok(source.clone())].into_iter())?;
-            return Ok(Self::Chunks(chunks.run_iter()?.into_any().unbind()));
+            return Ok(Self::Chunks(Owned::new(chunks.run_iter()?.into_any().unbind())));
         }
         if source.is_instance_of::<PyString>() || source.hasattr(name!(py, "__fspath__")?)? {
             // The path may be bytes.
@@ -113,11 +113,11 @@ impl Source {
             return Ok(Self::Path(args::open_path(&path, "source", parses)?));
         }
         if source.hasattr(name!(py, "read")?)? {
-            return Ok(Self::File(source.clone().unbind()));
+            return Ok(Self::File(Owned::new(source.clone().unbind())));
         }
         let expected = || "a path, an open file, bytes, or an iterable of str or bytes".to_owned();
         let chunks = args::iterator(source, "source", expected)?;
-        Ok(Self::Chunks(chunks.into_any().unbind()))
+        Ok(Self::Chunks(Owned::new(chunks.into_any().unbind())))
     }
 
     /// The next chunk; `None` at the end.
@@ -168,7 +168,7 @@ impl CompactIterator {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.source {
             Source::Path(_) => Ok(()),
-            Source::File(object) | Source::Chunks(object) => visit.call(object),
+            Source::File(object) | Source::Chunks(object) => visit.call(&**object),
         }
     }
 

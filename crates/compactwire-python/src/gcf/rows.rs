@@ -6,7 +6,7 @@
 
 use crate::args::named;
 use crate::args::{self, PathFile, class_name, depth, open_path, sizes, utf8_with_surrogates};
-use crate::calls::{Run, import, no_end};
+use crate::calls::{Owned, Run, import, no_end};
 use crate::errors::{self, Result};
 use crate::interrupt::attached;
 use crate::make::{args, items_of, make_size, name, py_error};
@@ -132,7 +132,7 @@ impl RowIterator {
             State::Reading | State::Ended => return Ok(()),
         };
         if let Source::Object(read) = &reader.source {
-            visit.call(read)?;
+            visit.call(&**read)?;
         }
         reader.ready.iter().try_for_each(|row| visit.call(row))
     }
@@ -291,7 +291,7 @@ fn inside<'py>(dict: &Bound<'py, PyAny>, path: &[String]) -> Result<Vec<Bound<'p
 enum Source {
     Path(PathFile),
     /// The `read` or `read1` method of a file; its argument is the maximum size.
-    Object(Py<PyAny>),
+    Object(Owned),
 }
 
 impl Source {
@@ -302,7 +302,7 @@ impl Source {
         let is_buffered = source.run_is_instance(&buffered)?;
         let method = if is_buffered { name!(py, "read1")? } else { name!(py, "read")? };
         if let Some(read) = source.getattr_opt(method)? {
-            return Ok(Self::Object(read.unbind()));
+            return Ok(Self::Object(Owned::new(read.unbind())));
         }
         Ok(Self::Path(open_path(source, "source", super::begins_as_gcf)?))
     }

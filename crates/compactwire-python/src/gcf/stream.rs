@@ -6,7 +6,7 @@
 
 use super::keyed::scalar_at;
 use crate::args::{self, Unused, as_mapping, each, names, wrong_type};
-use crate::calls::Run;
+use crate::calls::{Owned, Run};
 use crate::errors::Result;
 use crate::interrupt::to_end;
 use crate::lock::Writing;
@@ -46,7 +46,7 @@ pub(crate) struct StreamEncoder {
     encoder: Mutex<rows::StreamEncoder>,
     /// Held from the encoding of a piece of text until it is written, so that pieces stay in order.
     writing: Writing,
-    target: Py<PyAny>,
+    target: Owned,
     is_file: bool,
 }
 
@@ -62,7 +62,7 @@ impl StreamEncoder {
         }
         let encoder = Mutex::new(rows::StreamEncoder::new());
         let writing = Writing::default();
-        let made = Self { encoder, writing, target: target.clone().unbind(), is_file };
+        let made = Self { encoder, writing, target: Owned::new(target.clone().unbind()), is_file };
         made.with(py, |_| Ok(()))?;
         Ok(made)
     }
@@ -211,7 +211,7 @@ impl StreamEncoder {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.target)
+        visit.call(&*self.target)
     }
 }
 

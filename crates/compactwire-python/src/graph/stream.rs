@@ -7,7 +7,7 @@ use super::arguments::{count_of, options, text_of};
 use super::types::{Edge, Symbol};
 use crate::args::named;
 use crate::args::{self, Unused};
-use crate::calls::Run;
+use crate::calls::{Owned, Run};
 use crate::errors::Result;
 use crate::lock::{Writer, Writing};
 use crate::make::{args, ensure_memory, make_str};
@@ -53,7 +53,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Source: GCF 3.6 sections 8 and 11.
 #[pyclass(frozen, module = "compactwire.gcf")]
 pub(super) struct GraphStreamEncoder {
-    write: Py<PyAny>,
+    write: Owned,
     encoder: Mutex<StreamEncoder>,
     session: Option<Py<Session>>,
     /// Held from the encoding of lines until they are written, and by `close` until they count as delivered.
@@ -116,7 +116,7 @@ impl GraphStreamEncoder {
         let (failed, locations) = (AtomicBool::new(false), AtomicUsize::new(0));
         let writing = Writing::default();
         Ok(Self {
-            write: write.clone().unbind(),
+            write: Owned::new(write.clone().unbind()),
             encoder,
             session,
             writing,
@@ -212,7 +212,7 @@ impl GraphStreamEncoder {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.write)?;
+        visit.call(&*self.write)?;
         visit.call(&self.session)
     }
 }
