@@ -291,10 +291,10 @@ def _check_rest(value: Any) -> None:
         if error.code != "limit_exceeded":
             raise without_options(error) from None
         compact(value)  # Raises if the value contains itself.
-        _check_keys(value)
+        _check_texts(value)
 
 
-def _check_keys(value: Any) -> None:
+def _check_texts(value: Any) -> None:
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -302,9 +302,12 @@ def _check_keys(value: Any) -> None:
             for key in one:
                 if not isinstance(key, str):
                     raise CompactWireError(f"keys must be str, not {type(key).__name__}")
+            waiting += one
             waiting += one.values()
         elif isinstance(one, list | tuple):
             waiting += one
+        elif isinstance(one, str):
+            one.encode()  # Raises for a lone surrogate.
 
 
 def _json_value(value: Any) -> Any:
