@@ -5,7 +5,7 @@
 //! glibc then aborts the process. Here the thread waits for ever instead, as from Python 3.14 on: the process ends
 //! without it. PyO3 does the same where a thread attaches to the interpreter.
 
-use crate::make::py_error;
+use crate::make::{memory_error, py_error};
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyUserWarning};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
@@ -93,7 +93,7 @@ impl<'py, T> Run<'py> for Bound<'py, T> {
         unsafe {
             let function = transmute::<OfOne, UnwindingOfOne>(black_box(ffi::PyObject_GetIter));
             let found = or_wait_for_ever(|| function(self.as_ptr()));
-            Ok(Bound::from_owned_ptr_or_err(self.py(), found)?.cast_into_unchecked())
+            Ok(object_or_error(self.py(), found)?.cast_into_unchecked())
         }
     }
 
@@ -116,7 +116,7 @@ fn called<'py>(
     unsafe {
         let function = transmute::<Call, UnwindingCall>(black_box(ffi::PyObject_Call));
         let result = or_wait_for_ever(|| function(callable.as_ptr(), arguments.as_ptr(), keywords));
-        Bound::from_owned_ptr_or_err(callable.py(), result)
+        object_or_error(callable.py(), result)
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn import<'py>(
     unsafe {
         let function = transmute::<OfOne, UnwindingOfOne>(black_box(ffi::PyImport_Import));
         let found = or_wait_for_ever(|| function(name.as_ptr()));
-        Ok(Bound::from_owned_ptr_or_err(py, found)?.cast_into()?)
+        Ok(object_or_error(py, found)?.cast_into()?)
     }
 }
 
@@ -200,8 +200,16 @@ pub(crate) fn no_end(py: Python<'_>, error: PyErr) -> PyErr {
     other
 }
 
+/// # Safety
+/// The pointer is a new reference, or null.
+unsafe fn object_or_error(py: Python<'_>, object: *mut PyObject) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: as the caller says.
+    unsafe { Bound::from_owned_ptr_or_opt(py, object) }.ok_or_else(|| raised(py))
+}
+
+/// The exception; Python has none if there was no memory for its traceback.
 fn raised(py: Python<'_>) -> PyErr {
-    PyErr::take(py).unwrap_or_else(|| py_error::<PyRuntimeError>("an error without an exception"))
+    PyErr::take(py).unwrap_or_else(|| memory_error("not enough memory for an exception"))
 }
 
 fn or_wait_for_ever<T>(code: impl FnOnce() -> T) -> T {
