@@ -286,6 +286,10 @@ def test_a_request_is_open_until_its_answer_is_written() -> None:
             message = connection._parsed(lines({"jsonrpc": "2.0", **cancel}))
             await connection._pass_on(message, 1, sent)
         assert connection._open == {"7": 1}
+        await connection._refuse(["x"], 9)
+        cancel = {"method": "notifications/cancelled", "params": {"requestId": "x"}}
+        await connection._pass_on(connection._parsed(lines({"jsonrpc": "2.0", **cancel})), 1, sent)
+        assert connection._open == {"7": 1, "x": 9}
         assert [one.message.params["requestId"] for one in sent] == [8]
 
     sent = Sent()

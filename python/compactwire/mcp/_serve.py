@@ -253,7 +253,7 @@ class _Connection:
             if identity not in self._open or identity in self._answered:
                 return
             # A request that is cancelled is not answered.
-            del self._open[identity]
+            self._open.pop(identity, None)
         await to_server.send(SessionMessage(message))
 
     async def _refuse(self, ids: list[Any], size: int) -> None:
@@ -261,6 +261,7 @@ class _Connection:
         error = types.ErrorData(code=types.INVALID_REQUEST, message=_UNREADABLE)
         for identity in ids:
             await self._opened(identity, size // len(ids))
+            self._answered.add(str(identity))
             self._said.put(types.JSONRPCError(jsonrpc="2.0", id=identity, error=error))
 
     async def _opened(self, identity: Any, size: int) -> None:
