@@ -53,7 +53,7 @@ def as_array(data: bytes) -> bytes:
             raise InvalidFormat(f"line {number}: {error}") from None
         except CompactWireError:
             # Parsed again after that many empty lines, so that the error has the line of the file.
-            gcf.from_json(b"\n" * (number - 1) + line)
+            gcf.from_json(b"\n" * (number - 1) + line, max_depth=_MAX_DEPTH)
             raise
         array += b",\n" if array else b"["
         array += line

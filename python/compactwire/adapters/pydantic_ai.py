@@ -104,7 +104,7 @@ class CompactToolResults(AbstractCapability[object]):
         reason = self._tools.kept(tool, parsed(arguments) if name == tool else None)
         # Some models number the calls of each run from the start.
         shorten = functools.partial(self._texts.text, (run_id, call), reason, tool, new=new)
-        content = await _content(part, shorten)
+        content = await _content(part, shorten, is_new=new)
         return part if content is part.content else dataclasses.replace(part, content=content)
 
 
@@ -113,7 +113,7 @@ def _written(part: Any) -> list[Any]:
     return part.content_items(mode="str") if part.files else [part.model_response_str()]
 
 
-async def _content(part: Any, shorten: Callable[[str], str]) -> Any:
+async def _content(part: Any, shorten: Callable[[str], str], *, is_new: bool) -> Any:
     """The content of a part, or a text or a list of texts and files in its place."""
     if isinstance(part.content, Iterator):
         # It can be read once only; the next request would have another text for it.
@@ -121,8 +121,9 @@ async def _content(part: Any, shorten: Callable[[str], str]) -> Any:
     files = part.files
     try:
         items = _written(part)
-        if not isinstance(part.content, str) and items != _written(part):
-            return part.content  # An iterator is in it.
+        # An iterator in it can be read once only, and the next request has another text.
+        if is_new and not isinstance(part.content, str) and items != _written(part):
+            return part.content
     except (ValueError, TypeError, RecursionError):
         # Pydantic AI cannot write it as JSON, and will say so itself.
         return part.content
