@@ -94,6 +94,7 @@ CALLS = {
     "a file that is closed with its rows": "list(gcf.iter_rows(path.open()))",
     "types": "gcf.dumps([decimal.Decimal('1.5'), uuid.UUID(int=3)], types='common')",
     "warnings": "gcf.decode(unknown)",
+    "members of an enum": "gcf.dumps([color], types='common')",
 }
 
 
@@ -102,8 +103,9 @@ def test_threads_that_call_all_the_time_do_not_abort_the_process(what: str, tmp_
     """Classes of errors, paths and abstract classes are Python code, too, although short."""
     for _ in range(3):
         printed = process(rf"""
-            import decimal, io, pathlib, uuid, warnings
+            import decimal, enum, io, pathlib, uuid, warnings
 
+            color = enum.Enum("Color", "RED").RED
             warnings.simplefilter("always")
             warnings.showwarning = lambda *_: None
             path = pathlib.Path({str(tmp_path / "rows.gcf")!r})
@@ -157,6 +159,23 @@ def test_an_object_of_a_thread_that_has_been_stopped_is_not_waited_for() -> None
         "used\n",  # if the thread was between two calls
         "RuntimeError: a thread that the end of the interpreter has stopped holds this object\n",
     )
+
+
+def test_a_turn_of_a_thread_that_has_been_stopped_is_not_waited_for() -> None:
+    printed = process("""
+        from compactwire import turns
+
+        sender, begun = turns.Sender(), threading.Event()
+
+        def deliver(turn):
+            begun.set()
+            time.sleep(60)
+
+        threading.Thread(target=sender.send, args=(deliver,), daemon=True).start()
+        begun.wait()
+        sys.modules["builtins"].last = Last(lambda sender: sender.send(str), sender)
+    """)
+    assert printed.startswith("RuntimeError: a thread that the end of the interpreter has stopped")
 
 
 def test_long_calls_work_when_the_interpreter_ends() -> None:

@@ -6,7 +6,8 @@
 //! without it. PyO3 does the same where a thread attaches to the interpreter.
 
 use crate::make::{memory_error, py_error};
-use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyUserWarning};
+use pyo3::BoundObject;
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyStopIteration, PyUserWarning};
 use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
@@ -22,6 +23,8 @@ type UnwindingCall =
     unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 type OfOne = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
 type UnwindingOfOne = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
+type OfTwo = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
+type UnwindingOfTwo = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
 type Free = unsafe extern "C" fn(*mut PyObject);
 type UnwindingFree = unsafe extern "C-unwind" fn(*mut PyObject);
 type Test = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> c_int;
@@ -56,6 +59,21 @@ pub(crate) trait Run<'py> {
     /// Calls a method of an object without arguments.
     fn run_method0(&self, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>>;
 
+    /// An attribute.
+    fn run_getattr<N>(&self, name: N) -> PyResult<Bound<'py, PyAny>>
+    where
+        N: IntoPyObject<'py, Target = PyString>;
+
+    /// An attribute; `None` if the object has none.
+    fn run_getattr_opt<N>(&self, name: N) -> PyResult<Option<Bound<'py, PyAny>>>
+    where
+        N: IntoPyObject<'py, Target = PyString>;
+
+    /// Whether an object has an attribute.
+    fn run_hasattr<N>(&self, name: N) -> PyResult<bool>
+    where
+        N: IntoPyObject<'py, Target = PyString>;
+
     /// The iterator of an object.
     fn run_iter(&self) -> PyResult<Bound<'py, PyIterator>>;
 
@@ -81,11 +99,42 @@ impl<'py, T> Run<'py> for Bound<'py, T> {
         name: &Bound<'py, PyString>,
         arguments: Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        called(&self.as_any().getattr(name)?, &arguments, null_mut())
+        called(&self.run_getattr(name)?, &arguments, null_mut())
     }
 
     fn run_method0(&self, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         self.run_method(name, PyTuple::empty(self.py()))
+    }
+
+    fn run_getattr<N>(&self, name: N) -> PyResult<Bound<'py, PyAny>>
+    where
+        N: IntoPyObject<'py, Target = PyString>,
+    {
+        let name = name.into_pyobject(self.py()).map_err(Into::into)?.into_bound();
+        // SAFETY: see above.
+        unsafe {
+            let function = transmute::<OfTwo, UnwindingOfTwo>(black_box(ffi::PyObject_GetAttr));
+            let found = or_wait_for_ever(|| function(self.as_ptr(), name.as_ptr()));
+            object_or_error(self.py(), found)
+        }
+    }
+
+    fn run_getattr_opt<N>(&self, name: N) -> PyResult<Option<Bound<'py, PyAny>>>
+    where
+        N: IntoPyObject<'py, Target = PyString>,
+    {
+        match self.run_getattr(name) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.is_instance_of::<PyAttributeError>(self.py()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn run_hasattr<N>(&self, name: N) -> PyResult<bool>
+    where
+        N: IntoPyObject<'py, Target = PyString>,
+    {
+        Ok(self.run_getattr_opt(name)?.is_some())
     }
 
     fn run_iter(&self) -> PyResult<Bound<'py, PyIterator>> {

@@ -4,7 +4,7 @@ use super::args::{self, Input, each, read_file, sizes, wrong_type};
 use super::errors::Result;
 use super::record::{self, Frozen, hash_of, reduced, returned_by_value};
 use super::response::Response;
-use crate::calls::detach;
+use crate::calls::{Run, detach};
 use crate::files::write_file;
 use crate::interrupt::{attached, to_end};
 use crate::make::{Number, Str, ensure_memory, make_bytes, make_str, name, push};
@@ -218,10 +218,10 @@ impl Dictionary {
         let this = slf.get();
         let name = make_str(py, &this.name)?.into_any();
         if Arc::ptr_eq(&this.core, built_in()?) {
-            let restore = py.get_type::<Self>().getattr(name!(py, "_restore_built_in")?)?;
+            let restore = py.get_type::<Self>().run_getattr(name!(py, "_restore_built_in")?)?;
             return reduced(restore, [this.id().into_bound_py_any(py)?, name]);
         }
-        let restore = py.get_type::<Self>().getattr(name!(py, "_restore")?)?;
+        let restore = py.get_type::<Self>().run_getattr(name!(py, "_restore")?)?;
         reduced(restore, [this.to_bytes(py)?.into_any(), name])
     }
 

@@ -360,7 +360,7 @@ pub(super) fn advised(py: Python<'_>, error: PyErr, advice: &str) -> PyErr {
     if class.is(py.get_type::<PyTypeError>()) {
         py_error::<PyTypeError>(text)
     } else if classes::EncodeError::class(py).is_ok_and(|known| class.is(known))
-        && let Ok(field) = name!(py, "field").and_then(|field| error.value(py).getattr(field))
+        && let Ok(field) = name!(py, "field").and_then(|field| error.value(py).run_getattr(field))
     {
         exception!(py, EncodeError, text, field = field.unbind())
     } else {

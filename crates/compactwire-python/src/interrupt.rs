@@ -128,7 +128,7 @@ pub(crate) fn raised(stopped: Stopped) -> PyErr {
 #[cold]
 fn handle_ctrl_c(py: Python<'_>) -> PyResult<()> {
     let signal = import(py, name!(py, "signal")?)?;
-    let number = signal.getattr(name!(py, "SIGINT")?)?;
+    let number = signal.run_getattr(name!(py, "SIGINT")?)?;
     let handler = signal.run_method(name!(py, "getsignal")?, args!(py, &number)?)?;
     if handler.is_callable() {
         let frame = import(py, name!(py, "sys")?)?.run_method0(name!(py, "_getframe")?).ok();

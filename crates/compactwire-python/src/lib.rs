@@ -43,7 +43,7 @@ mod tool_call;
 mod value;
 mod wire;
 
-use crate::calls::{detach, import};
+use crate::calls::{Run, detach, import};
 use crate::make::name;
 use compactwire::memory::{Reserve, fill_reserve};
 use errors::Result;
@@ -136,7 +136,7 @@ fn make_importable(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let name = format!("compactwire._core.{}", module.name()?);
     module.setattr(name!(py, "__name__")?, &name)?;
-    import(py, name!(py, "sys")?)?.getattr(name!(py, "modules")?)?.set_item(name, module)
+    import(py, name!(py, "sys")?)?.run_getattr(name!(py, "modules")?)?.set_item(name, module)
 }
 
 /// Runs `work` under a lock for a short time. `work` must not run Python code, and must leave the content

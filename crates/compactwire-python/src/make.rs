@@ -134,8 +134,9 @@ pub(crate) fn import_class<'py>(
     module: &Bound<'py, PyString>,
     name: &Bound<'py, PyString>,
 ) -> PyResult<&'py Bound<'py, PyType>> {
-    let found =
-        once(py, class, || Ok(import(py, module)?.getattr(name)?.cast_into::<PyType>()?.unbind()))?;
+    let found = once(py, class, || {
+        Ok(import(py, module)?.run_getattr(name)?.cast_into::<PyType>()?.unbind())
+    })?;
     Ok(found.bind(py))
 }
 

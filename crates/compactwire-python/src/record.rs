@@ -5,7 +5,7 @@
 //! is immutable but has no list of fields. [`returned_by_value!`] lets Rust functions return either.
 
 use crate::args::{Unused, utf8};
-use crate::calls::import;
+use crate::calls::{Run, import};
 use crate::make::{join, make_dict, make_str, make_tuple, name};
 use pyo3::PyClass;
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ pub(crate) struct Record;
 impl Record {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let new = import(py, name!(py, "copyreg")?)?.getattr(name!(py, "__newobj_ex__")?)?;
+        let new = import(py, name!(py, "copyreg")?)?.run_getattr(name!(py, "__newobj_ex__")?)?;
         let class = slf.get_type().into_any();
         // The class and the arguments of its `__new__`.
         let arguments = [class, PyTuple::empty(py).into_any(), fields(slf)?.into_any()];
@@ -58,7 +58,7 @@ impl Record {
     /// Adds the methods that are written in Python.
     pub(crate) fn complete(py: Python<'_>) -> PyResult<()> {
         let replace =
-            import(py, name!(py, "compactwire._record")?)?.getattr(name!(py, "replace")?)?;
+            import(py, name!(py, "compactwire._record")?)?.run_getattr(name!(py, "replace")?)?;
         py.get_type::<Self>().setattr(name!(py, "__replace__")?, replace)
     }
 
@@ -95,13 +95,13 @@ impl<'py> IntoPyObject<'py> for Names {
 fn fields<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let fields = make_dict(object.py())?;
     for name in names(object)? {
-        fields.set_item(&name, object.getattr(name.cast()?)?)?;
+        fields.set_item(&name, object.run_getattr(name.cast()?)?)?;
     }
     Ok(fields)
 }
 
 fn names<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-    Ok(object.get_type().getattr(name!(object.py(), "_fields")?)?.cast_into()?)
+    Ok(object.get_type().run_getattr(name!(object.py(), "_fields")?)?.cast_into()?)
 }
 
 /// `Class(field=value, …)` with the fields that `is_shown` chooses by name and value.
@@ -112,7 +112,7 @@ pub(crate) fn repr<'py>(
     let mut parts = Vec::new();
     for name in names(object)? {
         let name = name.cast_into::<PyString>()?;
-        let value = object.getattr(&name)?;
+        let value = object.run_getattr(&name)?;
         if is_shown(utf8(&name, "_fields")?, &value)? {
             parts.push(named(&name, &value)?);
         }

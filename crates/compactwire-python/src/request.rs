@@ -4,6 +4,7 @@ use super::args::{self, class_name, each, utf8};
 use super::errors::Result;
 use super::record::{self, Names, Record, returned_by_value};
 use crate::built;
+use crate::calls::Run;
 use crate::interrupt::attached;
 use crate::make::{ensure_memory, make_list, make_str, make_tuple, name, py_error, tuple_of};
 use crate::value;
@@ -237,7 +238,7 @@ fn check_messages(messages: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_one = messages.is_instance_of::<PyDict>()
         || messages.is_instance_of::<PyString>()
         || messages.is_instance_of::<PyBytes>();
-    if is_one || !messages.hasattr(name!(messages.py(), "__iter__")?)? {
+    if is_one || !messages.run_hasattr(name!(messages.py(), "__iter__")?)? {
         let found = class_name(&messages.get_type());
         let message = format!("messages must be a list of dicts, not {found}");
         return Err(py_error::<PyTypeError>(message));

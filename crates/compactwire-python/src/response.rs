@@ -239,7 +239,7 @@ impl Response {
         let mut parts = Vec::new();
         for (i, name) in FIELDS.into_iter().enumerate() {
             let name = make_str(slf.py(), name)?;
-            let value = slf.getattr(&name)?;
+            let value = slf.run_getattr(&name)?;
             match set.get(i) {
                 Some(true) if i == 0 => parts.push(value.repr()?),
                 Some(true) => parts.push(record::named(&name, &value)?),
@@ -265,8 +265,8 @@ impl Response {
         let py = slf.py();
         let this = slf.get();
         let restore = import(py, name!(py, "compactwire._core")?)?
-            .getattr(name!(py, "_restore_response")?)?;
-        let fields = FIELDS.iter().map(|name| slf.getattr(make_str(py, name)?));
+            .run_getattr(name!(py, "_restore_response")?)?;
+        let fields = FIELDS.iter().map(|name| slf.run_getattr(make_str(py, name)?));
         let fields = make_tuple(py, fields)?.into_any();
         let origin = this.format.map(|origin| Str(origin.name())).into_bound_py_any(py)?;
         reduced(restore, [fields, origin, this.version(py)?.into_bound_py_any(py)?])
@@ -471,8 +471,9 @@ impl Verbose {
 pub(super) fn format_member(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     static FORMAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let members = once(py, &FORMAT, || {
-        let class = import(py, name!(py, "compactwire._format")?)?.getattr(name!(py, "Format")?)?;
-        class.getattr(name!(py, "_value2member_map_")?).map(Bound::unbind)
+        let class =
+            import(py, name!(py, "compactwire._format")?)?.run_getattr(name!(py, "Format")?)?;
+        class.run_getattr(name!(py, "_value2member_map_")?).map(Bound::unbind)
     })?;
     Ok(members.bind(py).get_item(Str(name))?.unbind())
 }

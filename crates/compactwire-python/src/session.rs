@@ -13,7 +13,7 @@ use super::request::{Request, canonical, chat, tools};
 use super::value::{converter, read_with};
 use super::{DETACH_FROM, built, locked, locked_long};
 use crate::args::named;
-use crate::calls::import;
+use crate::calls::{Run, import};
 use crate::lock::Lock;
 use crate::make::{Number, Str, ensure_memory, make_bytes, make_list, make_str, name, py_error};
 use compactwire::excerpt::excerpt;
@@ -531,8 +531,8 @@ impl Session {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
         let state = self.to_bytes(py)?;
-        let restore =
-            import(py, name!(py, "compactwire._core")?)?.getattr(name!(py, "_restore_session")?)?;
+        let restore = import(py, name!(py, "compactwire._core")?)?
+            .run_getattr(name!(py, "_restore_session")?)?;
         let checked = PyBool::new(py, self.checked).to_owned().into_any();
         Ok(record::reduced(restore, [state.into_any(), checked])?)
     }

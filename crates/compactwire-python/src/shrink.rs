@@ -329,7 +329,7 @@ impl<'py> Counter<'py> {
             wrong_type(&tokenizer, "tokenizer", "a str or a function from str to int")
         })?;
         let counter = import(py, name!(py, "compactwire.analysis.tokens")?)?
-            .getattr(name!(py, "counter")?)?;
+            .run_getattr(name!(py, "counter")?)?;
         Ok(Self::Callable(counter.run(args!(py, name)?)?))
     }
 }

@@ -104,7 +104,7 @@ impl ToolCall {
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
         let (py, this) = (slf.py(), slf.get());
         let mut parts =
-            vec![this.name.bind(py).repr()?, slf.getattr(name!(py, "arguments")?)?.repr()?];
+            vec![this.name.bind(py).repr()?, slf.run_getattr(name!(py, "arguments")?)?.repr()?];
         if let Some(text) = &this.context {
             parts.push(record::named(name!(py, "context")?, text.bind(py))?);
         }
@@ -144,7 +144,7 @@ impl ToolCall {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let restore = import(py, name!(py, "compactwire._core")?)?
-            .getattr(name!(py, "_restore_tool_call")?)?;
+            .run_getattr(name!(py, "_restore_tool_call")?)?;
         let format = slf.get().format.map(|format| Str(format.name())).into_bound_py_any(py)?;
         reduced(restore, [Self::fields(slf)?.into_any(), format])
     }
@@ -159,7 +159,7 @@ impl ToolCall {
     }
 
     fn fields<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let fields = FIELDS.map(|name| slf.getattr(Str(name)));
+        let fields = FIELDS.map(|name| slf.run_getattr(Str(name)));
         make_tuple(slf.py(), fields.into_iter())
     }
 }

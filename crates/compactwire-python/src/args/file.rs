@@ -55,7 +55,7 @@ const PIECE: usize = 8 << 20;
 /// Names the file in the error of a read, which does not. It occurs for some files of `/proc`, and for a folder
 /// on Windows.
 fn named_error(py: Python<'_>, error: PyErr, path: &Path) -> PyErr {
-    match name!(py, "errno").and_then(|errno| error.value(py).getattr(errno)?.extract()) {
+    match name!(py, "errno").and_then(|errno| error.value(py).run_getattr(errno)?.extract()) {
         Ok(code) => os_error(&io::Error::from_raw_os_error(code), path.to_owned()),
         Err(_) => error,
     }
@@ -98,7 +98,7 @@ pub(crate) fn read_file<'py>(
     reader: &str,
     parses: impl FnOnce(&[u8]) -> bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if file.hasattr(name!(file.py(), "read")?)? {
+    if file.run_hasattr(name!(file.py(), "read")?)? {
         return file.run_method(name!(file.py(), "read")?, PyTuple::empty(file.py()));
     }
     if Input::is_bytes(file) {

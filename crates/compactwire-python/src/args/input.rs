@@ -3,6 +3,7 @@
 use super::object::wrong_type;
 use super::text::{surrogate_in_gcf, utf8_or, utf8_with_surrogates};
 use crate::abi;
+use crate::calls::Run;
 use crate::errors::{self, Error, invalid_format};
 use crate::make::{Str, ensure_memory, py_error};
 use compactwire::compact::{self, Wire};
@@ -179,7 +180,7 @@ pub(crate) fn view_of_bytes(view: &Bound<'_, PyAny>, name: impl Display) -> PyRe
 /// view cannot be asked for them, and keeps its own error.
 #[cold]
 fn not_of_bytes(view: &Bound<'_, PyAny>, name: impl Display, error: PyErr) -> PyErr {
-    let fact = |name| view.getattr(Str(name)).and_then(|fact| fact.str());
+    let fact = |name| view.run_getattr(Str(name)).and_then(|fact| fact.str());
     match (fact("format"), fact("ndim")) {
         (Ok(format), Ok(dimensions)) => py_error::<PyTypeError>(format!(
             "{name} must be a memoryview of bytes, not of items of format {format} in {dimensions} \

@@ -122,7 +122,7 @@ pub(crate) fn depth(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 #[cold]
 fn not_int(value: &Bound<'_, PyAny>, option: &str, error: PyErr) -> PyErr {
     let is_bool = value.is_instance_of::<PyBool>();
-    let has_index = name!(value.py(), "__index__").and_then(|index| value.hasattr(index));
+    let has_index = name!(value.py(), "__index__").and_then(|index| value.run_hasattr(index));
     if is_bool || matches!(has_index, Ok(false)) {
         return wrong_type(value, option, "an int");
     }

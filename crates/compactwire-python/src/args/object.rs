@@ -60,7 +60,7 @@ pub(crate) fn iterator<'py>(
 /// one that the method raised.
 #[cold]
 pub(crate) fn lacks_method(value: &Bound<'_, PyAny>, name: &str) -> bool {
-    matches!(value.get_type().hasattr(Str(name)), Ok(false))
+    matches!(value.get_type().run_hasattr(Str(name)), Ok(false))
 }
 
 /// Whether an object is a list, a tuple or another `collections.abc.Sequence`. PyO3 takes every exception in the

@@ -88,7 +88,7 @@ pub(crate) fn class_name(class: &Bound<'_, PyType>) -> String {
 /// A description of the lone surrogate with its position, from Python's `UnicodeEncodeError`.
 pub(crate) fn surrogate_at(error: &PyErr, py: Python<'_>) -> String {
     let start =
-        name!(py, "start").and_then(|start| error.value(py).getattr(start)?.extract::<usize>());
+        name!(py, "start").and_then(|start| error.value(py).run_getattr(start)?.extract::<usize>());
     start.map_or_else(
         |_| NOT_UTF8.into(),
         |start| format!("lone surrogate at position {start} cannot be encoded as UTF-8"),

@@ -102,7 +102,7 @@ impl Source {
             let chunks = make_tuple(py, [Ok(source.clone())].into_iter())?;
             return Ok(Self::Chunks(Owned::new(chunks.run_iter()?.into_any().unbind())));
         }
-        if source.is_instance_of::<PyString>() || source.hasattr(name!(py, "__fspath__")?)? {
+        if source.is_instance_of::<PyString>() || source.run_hasattr(name!(py, "__fspath__")?)? {
             // The path may be bytes.
             let path = import(py, name!(py, "os")?)?
                 .run_method(name!(py, "fsdecode")?, args!(py, source)?)?;
@@ -112,7 +112,7 @@ impl Source {
             };
             return Ok(Self::Path(args::open_path(&path, "source", parses)?));
         }
-        if source.hasattr(name!(py, "read")?)? {
+        if source.run_hasattr(name!(py, "read")?)? {
             return Ok(Self::File(Owned::new(source.clone().unbind())));
         }
         let expected = || "a path, an open file, bytes, or an iterable of str or bytes".to_owned();

@@ -15,11 +15,12 @@ use std::path::PathBuf;
 pub(super) fn path(value: &Bound<'_, PyAny>, field: &str) -> PyResult<PathBuf> {
     let py = value.py();
     let expected = "a str or path-like";
-    let given = if value.is_instance_of::<PyString>() || !value.hasattr(name!(py, "__fspath__")?)? {
-        value.clone()
-    } else {
-        import(py, name!(py, "os")?)?.run_method(name!(py, "fspath")?, args!(py, value)?)?
-    };
+    let given =
+        if value.is_instance_of::<PyString>() || !value.run_hasattr(name!(py, "__fspath__")?)? {
+            value.clone()
+        } else {
+            import(py, name!(py, "os")?)?.run_method(name!(py, "fspath")?, args!(py, value)?)?
+        };
     if given.is_instance_of::<PyBytes>() {
         let message = format!("{field} must be {expected}, not bytes (os.fsdecode it first)");
         return Err(py_error::<PyTypeError>(message));

@@ -2,6 +2,7 @@
 //! sections 5 and 6.
 
 use crate::args;
+use crate::calls::Run;
 use crate::errors::Result;
 use crate::errors::{claim_rejected, invalid_format};
 use crate::make::{
@@ -205,7 +206,7 @@ impl ClaimReport {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let restore = py.get_type::<Self>().getattr(name!(py, "_restore")?)?;
+        let restore = py.get_type::<Self>().run_getattr(name!(py, "_restore")?)?;
         reduced(restore, [slf.get().to_json(py)?.into_any()])
     }
 

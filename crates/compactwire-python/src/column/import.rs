@@ -55,7 +55,7 @@ fn pair<'py>(capsules: &Bound<'py, PyAny>) -> Result<(Bound<'py, PyAny>, Bound<'
 
 /// Whether objects of this class have the method. `None` in its place says that they do not.
 fn has_method(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
-    Ok(object.get_type().getattr_opt(name)?.is_some_and(|method| !method.is_none()))
+    Ok(object.get_type().run_getattr_opt(name)?.is_some_and(|method| !method.is_none()))
 }
 
 /// Whether [`if_column`] would read a column from objects of this class.
@@ -179,8 +179,8 @@ fn is_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Whether the class of an object, or one that it is derived from, is of one of these libraries.
 fn is_of(object: &Bound<'_, PyAny>, libraries: &[&str]) -> PyResult<bool> {
     let name = name!(object.py(), "__mro__")?;
-    for class in object.get_type().getattr(name)?.cast::<PyTuple>()? {
-        let module = class.getattr(name!(class.py(), "__module__")?)?;
+    for class in object.get_type().run_getattr(name)?.cast::<PyTuple>()? {
+        let module = class.run_getattr(name!(class.py(), "__module__")?)?;
         let Ok(module) = module.cast::<PyString>() else { continue };
         let library = utf8_if_whole(module)?.and_then(|module| module.split('.').next());
         if library.is_some_and(|library| libraries.contains(&library)) {
@@ -270,7 +270,7 @@ pub(crate) fn column(object: &Bound<'_, PyAny>) -> Result<core::Column> {
 /// The method that reads a lazy frame or column into memory.
 pub(crate) fn lazy(object: &Bound<'_, PyAny>) -> Option<&'static str> {
     let class = object.get_type();
-    let has = |name| class.hasattr(Str(name)).unwrap_or(false);
+    let has = |name| class.run_hasattr(Str(name)).unwrap_or(false);
     let calls = [("__dask_graph__", "compute"), ("collect_schema", "collect")];
     calls.into_iter().find_map(|(mark, call)| has(mark).then_some(call))
 }

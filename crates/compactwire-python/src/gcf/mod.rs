@@ -424,7 +424,7 @@ fn write_to<'py>(file: &Bound<'py, PyAny>, text: &str) -> PyResult<()> {
     let py = file.py();
     let io = import(py, name!(py, "io")?)?;
     let write = |arguments: Bound<'py, PyTuple>| file.run_method(name!(py, "write")?, arguments);
-    if file.run_is_instance(&io.getattr(name!(py, "RawIOBase")?)?)? {
+    if file.run_is_instance(&io.run_getattr(name!(py, "RawIOBase")?)?)? {
         // A raw file may write only part of the bytes.
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
@@ -445,7 +445,7 @@ fn write_to<'py>(file: &Bound<'py, PyAny>, text: &str) -> PyResult<()> {
             }
             rest = rest.get(taken..).unwrap_or_default();
         }
-    } else if file.run_is_instance(&io.getattr(name!(py, "BufferedIOBase")?)?)? {
+    } else if file.run_is_instance(&io.run_getattr(name!(py, "BufferedIOBase")?)?)? {
         write(args!(py, make_bytes(py, text.as_bytes())?)?)?;
     } else {
         write(args!(py, make_str(py, text)?)?)?;
@@ -503,7 +503,7 @@ pub(super) fn dump(
         EncodeOptions { flatten, constant_columns, group_values, list_columns, matrices, limits };
     let default = converter(py, types, default)?;
     let text = encode(obj, default.as_ref(), &options)?;
-    if !file.hasattr(name!(file.py(), "write")?)? {
+    if !file.run_hasattr(name!(file.py(), "write")?)? {
         return write_file(py, path_of(file, "file")?, text.as_bytes());
     }
     write_to(file, &text)

@@ -298,10 +298,10 @@ impl Source {
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = source.py();
         // `read1` of a buffered file returns available data without waiting for the full size.
-        let buffered = import(py, name!(py, "io")?)?.getattr(name!(py, "BufferedIOBase")?)?;
+        let buffered = import(py, name!(py, "io")?)?.run_getattr(name!(py, "BufferedIOBase")?)?;
         let is_buffered = source.run_is_instance(&buffered)?;
         let method = if is_buffered { name!(py, "read1")? } else { name!(py, "read")? };
-        if let Some(read) = source.getattr_opt(method)? {
+        if let Some(read) = source.run_getattr_opt(method)? {
             return Ok(Self::Object(Owned::new(read.unbind())));
         }
         Ok(Self::Path(open_path(source, "source", super::begins_as_gcf)?))

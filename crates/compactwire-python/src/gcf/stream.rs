@@ -56,7 +56,7 @@ impl StreamEncoder {
     #[pyo3(signature = (target, /))]
     fn new(target: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = target.py();
-        let is_file = target.hasattr(name!(py, "write")?)?;
+        let is_file = target.run_hasattr(name!(py, "write")?)?;
         if !is_file && !target.is_callable() {
             return Err(wrong_type(target, "target", "a file open for writing or a function"));
         }

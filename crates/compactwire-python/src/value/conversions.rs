@@ -40,7 +40,7 @@ pub(crate) fn converter<'py>(
     }
     let [common, common_or] = once(py, &COMMON, || {
         let module = import(py, name!(py, "compactwire._types")?)?;
-        let function = |name| module.getattr(Str(name)).map(Bound::unbind);
+        let function = |name| module.run_getattr(Str(name)).map(Bound::unbind);
         Ok([function("common")?, function("common_or")?])
     })?;
     match default {

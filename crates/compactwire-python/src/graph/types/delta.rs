@@ -4,6 +4,7 @@ use super::edge::{Edge, edges_of};
 use super::element::elements;
 use super::symbol::{Symbol, hash_symbol, symbols_of};
 use super::{STATE_FACTOR, restored};
+use crate::calls::Run;
 use crate::graph::GRAPH_FACTOR;
 use crate::graph::arguments::{count_of, text_of};
 use crate::interrupt::detached;
@@ -173,7 +174,7 @@ impl DeltaPayload {
         ensure_memory(GRAPH_FACTOR.saturating_mul(size))?;
         let state = detached(slf.py(), size, || delta.to_state())?;
         let state = make_bytes(slf.py(), &state)?;
-        reduced(slf.get_type().getattr(name!(slf.py(), "_restore")?)?, [state.into_any()])
+        reduced(slf.get_type().run_getattr(name!(slf.py(), "_restore")?)?, [state.into_any()])
     }
 
     #[staticmethod]

@@ -5,6 +5,7 @@ use super::element::elements;
 use super::held::{Owner, parts};
 use super::symbol::{Symbol, hash_symbol};
 use super::{STATE_FACTOR, restored};
+use crate::calls::Run;
 use crate::graph::arguments::{count_of, text_of};
 use crate::graph::{GRAPH_FACTOR, on_payloads};
 use crate::interrupt::detached;
@@ -203,7 +204,7 @@ impl Payload {
         ensure_memory(GRAPH_FACTOR.saturating_mul(size))?;
         let state = detached(slf.py(), size, || payload.to_state())?;
         let state = make_bytes(slf.py(), &state)?;
-        reduced(slf.get_type().getattr(name!(slf.py(), "_restore")?)?, [state.into_any()])
+        reduced(slf.get_type().run_getattr(name!(slf.py(), "_restore")?)?, [state.into_any()])
     }
 
     #[staticmethod]
