@@ -227,7 +227,7 @@ def test_an_answer_that_is_not_unicode_ends_the_server(monkeypatch: pytest.Monke
     monkeypatch.setattr(_serve._Connection, "_end_soon", lambda _: None)
     warnings: list[str] = []
     done: list[Any] = []
-    connection = _serve._Connection(warnings.append)
+    connection = _serve._Connection(warnings.append, False)
     connection._said.put(_serve.types.ErrorData(code=1, message="\ud800"))
     loop: Any = SimpleNamespace(call_soon_threadsafe=done.append)
     connection._write(loop, connection._said.empty)

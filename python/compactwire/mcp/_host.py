@@ -12,7 +12,6 @@ import queue
 import select
 import signal
 import sys
-import threading
 import time
 from dataclasses import dataclass
 
@@ -89,13 +88,29 @@ def prepare() -> None:
             os.set_blocking(descriptor, True)
 
 
+class Flag:
+    """Like `threading.Event`, but without a lock: one signal may come in the handler of another."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def clear(self) -> None:
+        self._is_set = False
+
+
 @contextlib.contextmanager
-def signals(ends: queue.SimpleQueue[End]) -> Iterator[threading.Event]:
+def signals(ends: queue.SimpleQueue[End]) -> Iterator[Flag]:
     """Signals end the relay in order: each one is put into the queue.
 
-    The event is set at the second signal.
+    The flag is set at the second signal.
     """
-    once, hurry = threading.Event(), threading.Event()
+    once, hurry = Flag(), Flag()
 
     def note(number: int, _frame: object) -> None:
         if once.is_set():

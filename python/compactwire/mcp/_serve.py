@@ -248,9 +248,11 @@ class _Connection:
         if isinstance(message, types.JSONRPCRequest):
             await self._opened(message.id, size)
         elif getattr(message, "method", None) == "notifications/cancelled":
-            identity = str((message.params or {}).get("requestId"))
+            given = (message.params or {}).get("requestId")
+            identity = str(given)
             # The SDK would take " 1" for 1, which then were never answered.
-            if identity not in self._open or identity in self._answered:
+            is_open = identity in self._open and identity not in self._answered
+            if not is_open and isinstance(given, int | str):
                 return
             # A request that is cancelled is not answered.
             self._open.pop(identity, None)

@@ -32,6 +32,7 @@ from ._host import (
     GROUPS,
     STDIN,
     End,
+    Flag,
     TooLongError,
     answered,
     first,
@@ -225,7 +226,7 @@ def _last_lines_passed(
 class _Child:
     """The process of the server, in a process group of its own, and the pipes to it."""
 
-    def __init__(self, command: Sequence[str], hurry: threading.Event) -> None:
+    def __init__(self, command: Sequence[str], hurry: Flag) -> None:
         self._process = _started(command)
         self._hurry = hurry
         assert self._process.stdin is not None
