@@ -12,6 +12,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
+# The argument of `RLock.acquire`, to wait.
+_WAITING = (True,)
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _Nested = TypeVar("_Nested")
@@ -35,7 +38,11 @@ class Guard:
 
     def run(self, work: Callable[[], _Result], nested: Callable[[], _Nested]) -> _Result | _Nested:
         """Run `work`, or `nested` if the caller is within a function that runs here."""
-        with self._lock:
+        # Whether the lock is held. No handler of a signal runs between its acquisition and this
+        # note, as it may before the body of a `with` from Python 3.14 on.
+        held = deque((False,), maxlen=1)
+        try:
+            held.extend(map(self._lock.acquire, _WAITING))
             if self.is_running:
                 return nested()
             self.is_running = True
@@ -47,6 +54,9 @@ class Guard:
                     self._catch_up()
             finally:
                 self.is_running = False
+        finally:
+            if held[0]:
+                self._lock.release()
 
     def is_held(self) -> bool:
         """Whether a function runs, or a thread is about to run one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 # The argument of `Lock.acquire`, not to wait.
-_AT_ONCE = (False,)
+_AT_ONCE, _WAITING = (False,), (True,)
 
 
 class _Holder(NamedTuple):
@@ -67,15 +68,20 @@ class TurnLock:
     def hold(self, work: Callable[[], _Result]) -> _Result:
         """Wait for the lock, and hold it while a function runs."""
         self.check()
-        # No handler of a signal runs between the lock and this note, which makes no object.
+        if sys.is_finalizing() and self._lock.locked():
+            message = "a thread that the end of the interpreter has stopped holds the turn"
+            raise RuntimeError(message)
         holder = _Holder(threading.get_ident(), None)
-        # Ctrl-C can leave a context manager that is written in Python before it has ended.
-        with self._lock:
+        held = deque((False,), maxlen=1)
+        try:
+            # See `hold_async`. With a `with` of Python 3.14, a handler may run before the note.
+            held.extend(map(self._lock.acquire, _WAITING))
             self._holder = holder
-            try:
-                return work()
-            finally:
+            return work()
+        finally:
+            if held[0]:
                 self._holder = None
+                self._lock.release()
 
     async def hold_async(
         self, work: Callable[[], Awaitable[_Result]], wait: Callable[[], Awaitable[object]]
