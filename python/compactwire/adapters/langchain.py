@@ -87,7 +87,8 @@ class CompactToolResults(AgentMiddleware):
 def _messages(state: Any) -> Iterator[Any]:
     """The messages of a state, the last ones first. A `ToolNode` may have them by another name."""
     values = state if isinstance(state, dict) else getattr(state, "__dict__", {})
-    for messages in [state] if isinstance(state, list) else values.values():
+    usual = member(state, "messages")
+    for messages in [state] if isinstance(state, list) else [usual, *values.values()]:
         if isinstance(messages, list):
             yield from reversed(messages)
 
