@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
-# The argument of `RLock.acquire`, to wait.
-_WAITING = (True,)
+# The argument of `RLock.acquire`, not to wait, or to wait.
+_AT_ONCE, _WAITING = (False,), (True,)
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -60,10 +60,13 @@ class Guard:
 
     def is_held(self) -> bool:
         """Whether a function runs, or a thread is about to run one."""
-        free = self._lock.acquire(blocking=False)
-        if free:
-            self._lock.release()
-        return self.is_running or not free
+        held = deque((False,), maxlen=1)
+        try:
+            held.extend(map(self._lock.acquire, _AT_ONCE))
+            return self.is_running or not held[0]
+        finally:
+            if held[0]:
+                self._lock.release()
 
     def soon(self, work: Callable[[], object]) -> None:
         """Run `work`, after the function that runs here if the caller is within it."""

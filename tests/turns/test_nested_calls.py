@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import signal
 import sqlite3
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from compactwire.errors import NestedTurn
 from compactwire.turns import MemorySessionStore, Sender, SQLiteSessionStore
 from tests.strategies.moments import visited
 from tests.turns.test_moments import FILES
@@ -71,6 +73,33 @@ def test_a_turn_of_another_conversation_may_come_at_any_moment(kind: str, tmp_pa
         if not reached:
             break
     assert number > 50
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_turn_of_the_same_sender_may_come_at_any_moment(is_async: bool) -> None:
+    for number in itertools.count(1):
+        sender, outcomes = Sender(), list[str]()
+
+        def visit(sender: Sender = sender, outcomes: list[str] = outcomes) -> None:
+            try:
+                outcomes.append(sender.send(lambda _: "y", context="c"))
+            except (NestedTurn, RuntimeError) as error:
+                outcomes.append(type(error).__name__)
+
+        async def deliver(_: object) -> str:
+            return "x"
+
+        def send(sender: Sender = sender) -> object:
+            if is_async:
+                return asyncio.run(sender.send_async(deliver, context="c"))
+            return sender.send(lambda _: "x", context="c")
+
+        reached = visited(number, ("_lock.py",), visit, send)
+        assert len(outcomes) == reached
+        assert send() == "x"
+        if not reached:
+            break
+    assert number > 5
 
 
 @needs_a_timer

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from itertools import compress
+from operator import call
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import NestedTurn
 
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-# The argument of `Lock.acquire`, not to wait.
+# The argument of `Lock.acquire`, not to wait, or to wait.
 _AT_ONCE, _WAITING = (False,), (True,)
+_CALL: Callable[[Any], None] = call
 
 
 class _Holder(NamedTuple):
@@ -72,16 +75,13 @@ class TurnLock:
             message = "a thread that the end of the interpreter has stopped holds the turn"
             raise RuntimeError(message)
         holder = _Holder(threading.get_ident(), None)
-        held = deque((False,), maxlen=1)
+        take, leave = self._taking(holder, _WAITING), self._leaving()
         try:
-            # See `hold_async`. With a `with` of Python 3.14, a handler may run before the note.
-            held.extend(map(self._lock.acquire, _WAITING))
-            self._holder = holder
+            any(take)
             return work()
         finally:
-            if held[0]:
-                self._holder = None
-                self._lock.release()
+            if self._holder is holder:
+                any(leave)
 
     async def hold_async(
         self, work: Callable[[], Awaitable[_Result]], wait: Callable[[], Awaitable[object]]
@@ -92,19 +92,26 @@ class TurnLock:
         task = asyncio.current_task()
         self.check(task)
         holder = _Holder(threading.get_ident(), task)
-        # Whether the lock is held. No handler of a signal runs between its acquisition and this
-        # note, which takes no memory, nor before its release: both are single calls of C.
-        held = deque((False,), maxlen=1)
+        leave = self._leaving()
         try:
             while True:
-                held = deque((False,), maxlen=1)  # A note in a used one may take memory.
-                held.extend(map(self._lock.acquire, _AT_ONCE))
-                if held[0]:
+                any(self._taking(holder, _AT_ONCE))
+                if self._holder is holder:
                     break
                 await wait()
-            self._holder = holder
             return await work()
         finally:
-            if held[0]:
-                self._holder = None
-                self._lock.release()
+            if self._holder is holder:
+                any(leave)
+
+    # No handler of a signal runs between the lock and the note of its holder, without which a turn
+    # in the handler would wait for its own thread: `any` runs both, which are functions of C.
+
+    def _taking(self, holder: _Holder, arguments: tuple[bool, ...]) -> Iterator[None]:
+        """Acquire the lock, and note the holder if it was acquired, where `any` asks for it."""
+        noted = compress((holder,), map(self._lock.acquire, arguments))
+        return map(setattr, (self,), ("_holder",), noted)
+
+    def _leaving(self) -> Iterator[None]:
+        """Remove the note and release the lock, for which no memory is needed any more."""
+        return map(_CALL, (partial(setattr, self, "_holder", None), self._lock.release))
