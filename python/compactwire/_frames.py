@@ -335,7 +335,7 @@ def _with_readable_index(data: Any) -> tuple[Any, Problem | None]:
     if type(index).__name__ == "RangeIndex":
         # pyarrow leaves out any range.
         pandas: Any = sys.modules["pandas"]
-        return data.set_axis(pandas.Index(index.to_numpy(), name=index.name)), None
+        return data.set_axis(pandas.Index(index.to_numpy(), name=_index_names(index)[0])), None
     levels, names = levels_of(index), _index_names(index)
     found = [_checked(level) for level in levels]
     for at, (values, problem) in enumerate(found):

@@ -905,6 +905,9 @@ def test_an_index_with_a_name_becomes_a_column_whatever_its_values(years: Any) -
     assert gcf.loads(gcf.dumps(frame)) == expected
     assert cw.expand(cw.shrink(frame).text) == expected
     assert gcf.loads(gcf.dumps(frame[:0])) == []
+    numbered = pandas.DataFrame({0: list(years), 1: [7, 8, 9]}).set_index(0, drop=False)
+    rows = [{"0": y, "1": n, "__index_level_0__": y} for y, n in zip(years, [7, 8, 9], strict=True)]
+    assert gcf.loads(gcf.dumps(numbered)) == rows
     # An array of the values would lose the keys.
     with pytest.raises(cw.UnsupportedValue, match="would lose its index"):
         gcf.dumps({"a": frame["n"]})
