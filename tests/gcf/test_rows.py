@@ -6,12 +6,14 @@ import codecs
 import contextlib
 import gc
 import io
+import sys
 import threading
 import traceback
 import tracemalloc
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -367,12 +369,32 @@ def test_a_read_that_raises_stop_iteration_is_an_error_and_no_end(read: Any) -> 
     assert isinstance(caught.value.__cause__, StopIteration)
 
 
+@pytest.mark.parametrize("name", ["GCF report.gcf", "{name}.gcf", "no such file"])
+def test_a_file_that_does_not_exist_is_not_taken_for_content(name: str, tmp_path: Path) -> None:
+    for path in (name, str(tmp_path / name)):
+        for call in (gcf.load, gcf.iter_rows, cad.load, cad.iter_compact):
+            with pytest.raises(FileNotFoundError):
+                list(call(path))
+
+
+def test_modules_of_python_may_be_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("io", "os"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**vars(sys.modules[name])))  # type: ignore[arg-type]
+    path = tmp_path / "a.gcf"
+    gcf.dump([{"a": 1}], path)
+    with path.open() as file:
+        assert gcf.load(path) == list(gcf.iter_rows(file)) == [{"a": 1}]
+
+
 def test_content_in_place_of_a_path_is_not_read_to_its_end() -> None:
     columns = ",".join(f"c{number}=1" for number in range(2000))
     text = f"GCF profile=generic\n## [2000]{{id,{columns}}}\n" + "1\n" * 2000
     for call in (gcf.load, gcf.iter_rows):
         with pytest.raises(cw.OptionError, match="is content, not the path of a file"):
             call(text + "wrong")
+    for content in ("C 1 2 3\n" * 9_000, '{"version": "0.1"}' + " " * 9_000):
+        with pytest.raises(cw.OptionError, match="is content, not the path of a file"):
+            cad.load(content)
     for content in ("C 1 2 3\n" * 9_000, '{"version": "0.1"}', '{"a"'):
         with pytest.raises(cw.OptionError, match="is content, not the path of a file"):
             list(cad.iter_compact(content))

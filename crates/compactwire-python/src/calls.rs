@@ -1,4 +1,4 @@
-//! Calls of Python code that may take long: functions, files and iterators of the user.
+//! Calls of Python code, in place of those of PyO3, and what frees objects of the user.
 //!
 //! Until Python 3.13, a daemon thread that is within such code when the interpreter ends is ended by
 //! `pthread_exit`, which unwinds the stack in glibc. PyO3 catches that at its functions, as it does a panic, and
@@ -219,11 +219,11 @@ pub(crate) fn import<'py>(
     py: Python<'py>,
     name: &Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyModule>> {
-    // SAFETY: see above. The result is a module, or what a program has put in its place.
+    // SAFETY: see above. The result is a module, or what a program has put in its place: only attributes are read.
     unsafe {
         let function = transmute::<OfOne, UnwindingOfOne>(black_box(ffi::PyImport_Import));
         let found = or_wait_for_ever(|| function(name.as_ptr()));
-        Ok(object_or_error(py, found)?.cast_into()?)
+        Ok(object_or_error(py, found)?.cast_into_unchecked())
     }
 }
 

@@ -758,8 +758,14 @@ fn load<'py>(
     #[pyo3(from_py_with = sizes::max_expansion)] max_expansion: usize,
 ) -> Result<Bound<'py, PyAny>> {
     let options = load_options(repair, unknown, max_expansion)?;
-    let content = read_file(file, "loads", |content| core::load_with(content, options).1.is_ok())?;
+    let content = read_file(file, "loads", begins_as_document)?;
     read_content(file.py(), &Input::new(&content, "file.read()")?.bytes_or_utf8()?, options)
+}
+
+/// Whether the first lines of a text that was given for a path are of a document: JSON, or lines that can be read.
+fn begins_as_document(text: &[u8]) -> bool {
+    let is_json = text.trim_ascii_start().starts_with(b"{") && text.contains(&b'"');
+    is_json || core::read_bytes(text, core::Dialect::Auto).is_ok()
 }
 
 fn load_options(repair: bool, unknown: &str, max_expansion: usize) -> PyResult<LoadOptions> {

@@ -13,7 +13,7 @@ use crate::make::{
 };
 use crate::value;
 use crate::value::objects::Objects;
-use compactwire::cad::{self, Dialect, MAX_LINE, Stream};
+use compactwire::cad::{self, MAX_LINE, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -106,11 +106,7 @@ impl Source {
             // The path may be bytes.
             let path = import(py, name!(py, "os")?)?
                 .run_method(name!(py, "fsdecode")?, args!(py, source)?)?;
-            let parses = |text: &[u8]| {
-                text.trim_ascii_start().starts_with(b"{")
-                    || cad::read_bytes(text, Dialect::Auto).is_ok()
-            };
-            return Ok(Self::Path(args::open_path(&path, "source", parses)?));
+            return Ok(Self::Path(args::open_path(&path, "source", super::begins_as_document)?));
         }
         if source.run_hasattr(name!(py, "read")?)? {
             return Ok(Self::File(Owned::new(source.clone().unbind())));

@@ -416,7 +416,8 @@ fn decode<'py>(py: Python<'py>, text: &str, options: DecodeOptions) -> Result<Bo
 
 /// Whether a text that was given for a path is GCF.
 fn begins_as_gcf(text: &[u8]) -> bool {
-    text.starts_with(b"GCF ")
+    const PROFILE: &[u8] = b"profile=";
+    text.starts_with(b"GCF ") && text.windows(PROFILE.len()).any(|part| part == PROFILE)
 }
 
 /// Writes text to a file that is open.
