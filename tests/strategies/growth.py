@@ -22,7 +22,7 @@ def seconds(call: Callable[[Any], object], value: Any) -> float:
 
 
 def assert_linear(
-    call: Callable[[Any], object], make: Callable[[int], Any], size: int, attempts: int = 3
+    call: Callable[[Any], object], make: Callable[[int], Any], size: int, attempts: int = 8
 ) -> None:
     """Assert that `call` takes linear time: compare inputs of `size` and of four times `size`."""
     for _ in range(attempts):
