@@ -10,7 +10,7 @@ Response('The answer is 42.', model='C45', tokens=150)
 
 from __future__ import annotations
 
-from . import _once as _once
+from . import _once as _once  # Before all others, which fail at a second import.
 from . import cad, claims, gcf, wire
 from ._chat import shrink_messages
 from ._core import (

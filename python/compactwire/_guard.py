@@ -1,4 +1,4 @@
-"""A lock whose own thread may come again, from the collector or the handler of a signal.
+"""A lock for calls that the collector or the handler of a signal may enter again.
 
 Python runs `__del__` and handlers of signals between any two instructions, also where a lock is
 held. With a `threading.Lock`, a method that takes the lock again would then wait for itself.

@@ -112,7 +112,7 @@ async def run_or_leave(
 def _begun(
     size: int, work: Callable[[], _Result], kind: str = "run"
 ) -> asyncio.Future[_Result] | None:
-    """The work, begun in a thread; None if the caller has to do it, because it is short for one."""
+    """The work, begun in a thread; None if it is short, or no thread can do it."""
     if size < LONG:
         return None
     import asyncio

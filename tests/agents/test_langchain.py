@@ -187,13 +187,17 @@ def test_what_a_program_of_the_model_reads_stays_as_it_is(
     assert next(one for one in messages if isinstance(one, ToolMessage)).content == content
 
 
-@pytest.mark.parametrize("key", ["messages", "history"])
-def test_a_tool_node_may_have_the_messages_by_another_name(key: str) -> None:
+class History(TypedDict):
+    history: Annotated[list[Any], add_messages]
+
+
+@pytest.mark.parametrize(("key", "state"), [("messages", MessagesState), ("history", History)])
+def test_a_tool_node_may_have_the_messages_by_another_name(key: str, state: Any) -> None:
     block = {"type": "tool_use", "id": "c1", **PROGRAM}
     call = called("list_rows").model_copy(update={"content": [block]})
     compact = CompactToolResults()
     node = ToolNode(TOOLS, messages_key=key, wrap_tool_call=compact.wrap_tool_call)
-    graph = StateGraph(TypedDict("State", {key: Annotated[list[Any], add_messages]}))  # type: ignore[misc]
+    graph = StateGraph(state)
     graph.add_node("tools", node)
     graph.add_edge(START, "tools")
     graph.add_edge("tools", END)

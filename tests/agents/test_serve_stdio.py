@@ -336,11 +336,19 @@ def stuck(folder: Path, change: str) -> Iterator[Any]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs signals")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Path) -> None:
-    number = getattr(signal, name)
+@pytest.mark.parametrize(
+    ("name", "handler", "code"),
+    [
+        ("SIGTERM", "SIG_DFL", -15),
+        ("SIGHUP", "SIG_DFL", -1),
+        ("SIGINT", "default_int_handler", 130),
+    ],
+)
+def test_a_signal_ends_a_server_at_once_and_leaves_no_part_of_a_file(
+    name: str, handler: str, code: int, folder: Path
+) -> None:
     # A signal that is ignored, as under nohup, stays so in a child.
-    default = f"import signal; signal.signal(signal.{name}, signal.SIG_DFL)"
+    default = f"import signal; signal.signal(signal.{name}, signal.{handler})"
     change = f"{default}; _folder.Folder.rename = lambda *_, **__: {NEVER}"
     with stuck(folder, change) as child:
         child.stdin.write(lines(*BEGIN, call(1, text="[1]", to="new.json")))
@@ -348,23 +356,8 @@ def test_a_server_that_is_killed_leaves_no_part_of_a_file(name: str, folder: Pat
         while not list(folder.glob(".compactwire-*")):
             assert child.poll() is None
             time.sleep(0.01)
-        child.send_signal(number)
-        assert child.wait(60) == -number
-    assert [path.name for path in folder.iterdir()] == ["rows.json"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="NOT RUN: needs signals")
-def test_ctrl_c_ends_a_server_whose_call_runs(folder: Path) -> None:
-    default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    change = f"{default}; _folder.Folder.rename = lambda *_, **__: {NEVER}"
-    with stuck(folder, change) as child:
-        child.stdin.write(lines(*BEGIN, call(1, text="[1]", to="new.json")))
-        child.stdin.flush()
-        while not list(folder.glob(".compactwire-*")):
-            assert child.poll() is None
-            time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 130
+        child.send_signal(getattr(signal, name))
+        assert child.wait(20) == code
     assert [path.name for path in folder.iterdir()] == ["rows.json"]
 
 

@@ -378,8 +378,9 @@ def test_a_file_that_does_not_exist_is_not_taken_for_content(name: str, tmp_path
 
 
 def test_modules_of_python_may_be_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    modules: Any = sys.modules
     for name in ("io", "os"):
-        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**vars(sys.modules[name])))  # type: ignore[arg-type]
+        monkeypatch.setitem(modules, name, SimpleNamespace(**vars(modules[name])))
     path = tmp_path / "a.gcf"
     gcf.dump([{"a": 1}], path)
     with path.open() as file:

@@ -287,7 +287,8 @@ def test_a_second_head_is_passed_on_so_that_the_server_says_it_is_one() -> None:
 @pytest.mark.parametrize("offer", [[], [(b"compactwire", b"offer")]])
 def test_headers_of_an_iterator_reach_the_application(offer: Pairs) -> None:
     inner = App(*whole(b""))
-    call(CompactASGI(inner), filter(None, [*offer, (b"authorization", b"Bearer t")]), b"")  # type: ignore[arg-type]
+    headers: Any = filter(None, [*offer, (b"authorization", b"Bearer t")])
+    call(CompactASGI(inner), headers, b"")
     assert (b"authorization", b"Bearer t") in list(inner.scope["headers"])
 
 

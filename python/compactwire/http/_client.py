@@ -69,7 +69,7 @@ class Client:
         self.options = options
         self.wary = False
         """Whether a short coded answer had a long text or was invalid: each may take long, then."""
-        # The collector closes the exchanges of tasks that nobody refers to.
+        # The collector closes the exchange of a task that it frees, also within a call of ours.
         self._guard = Guard()
         self._offering: dict[bytes, weakref.ref[Use]] = {}
         self._count = 0
