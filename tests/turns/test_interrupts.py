@@ -5,11 +5,17 @@ The exception is kept, as an interactive session does: nothing may wait until it
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+from types import FrameType
+from typing import Any
 
 import pytest
+
+import compactwire as cw
+from compactwire.turns import MemorySessionStore, Sender, Turn
 
 # Of a process: Python ignores an alarm during the callback of a weak reference, and pytest reports
 # that as an error.
@@ -53,3 +59,50 @@ def test_turns_after_ctrl_c_arrive_whole(checked: bool) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     # Python writes to standard error what it ignores.
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("function", ["_delivered", "sent", "any"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_turn_that_a_signal_ends_after_its_delivery_is_answered_once(
+    function: str, *, checked: bool, is_async: bool
+) -> None:
+    """A handler may raise until the call has returned, also where its turn is delivered."""
+    store = MemorySessionStore(checked=checked)
+    sender = Sender(cw.Session(checked=checked))
+    asked: list[tuple[int, Any]] = []
+
+    def note(turn: Turn, request: cw.Request) -> str:
+        asked.append((turn.number, request.args))
+        return ""
+
+    def deliver(turn: Turn) -> Any:
+        return store.answer("c", turn, lambda request: note(turn, request))
+
+    async def deliver_async(turn: Turn) -> Any:
+        return deliver(turn)
+
+    def send(number: int) -> None:
+        request = {"args": [number], "context": "pay"}
+        if is_async:
+            asyncio.run(sender.send_async(deliver_async, **request))
+        else:
+            sender.send(deliver, **request)
+
+    def raises(frame: FrameType, event: str, argument: Any) -> None:
+        has_returned = event == "return" and frame.f_code.co_name == function
+        has_left = event == "c_return" and argument is any and not sender._lock.locked()
+        if (has_returned or (has_left and function == "any")) and sender._number == 3:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    send(1)
+    sys.setprofile(raises)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            send(2)
+    finally:
+        sys.setprofile(None)
+    send(2)
+    send(3)
+    assert asked == [(1, [1]), (2, [2]), (3, [3])]

@@ -146,8 +146,10 @@ class Sender:
         """
         check_callable("deliver", deliver)
         request = _repeatable(request)
+        turn: Turn | None = None
 
         def sent() -> _Answer:
+            nonlocal turn
             for attempt in range(1, ATTEMPTS + 1):
                 try:
                     turn = self._begin(request)
@@ -161,7 +163,11 @@ class Sender:
                     return answer
             raise AssertionError("the last attempt returns or raises")
 
-        return self._lock.hold(sent)
+        try:
+            return self._lock.hold(sent)
+        except BaseException:
+            self._lose(turn)
+            raise
 
     async def send_async(
         self, deliver: Callable[[Turn], Awaitable[_Answer]], /, **request: Any
@@ -173,8 +179,10 @@ class Sender:
         request = _repeatable(request)
         loop = asyncio.get_running_loop()
         self._lock.check(asyncio.current_task())
+        turn: Turn | None = None
 
         async def sent() -> _Answer:
+            nonlocal turn
             for attempt in range(1, ATTEMPTS + 1):
                 try:
                     turn = self._begin(request)
@@ -199,7 +207,11 @@ class Sender:
         if self._queue is None or self._queue[0] is not loop:
             self._queue = loop, asyncio.Lock()
         async with self._queue[1]:
-            return await self._lock.hold_async(sent, refuse)
+            try:
+                return await self._lock.hold_async(sent, refuse)
+            except BaseException:
+                self._lose(turn)
+                raise
 
     def go_on(self, last: int, /) -> None:
         """Go on after a `TurnConflict`: the next turn has a number after `last`.
@@ -265,6 +277,14 @@ class Sender:
         self._turn = self._encoded = None
         self._must_forget = False
         return missing is not None
+
+    def _lose(self, turn: Turn | None) -> None:
+        """Have the next call take a delivered turn back, if a signal has ended its call after all.
+
+        Another thread that has begun the next turn goes on.
+        """
+        if turn is not None and self._encoded is None and self._number == turn.number + 1:
+            self._turn, self._encoded = turn, 0
 
     def _encode(self, request: dict[str, Any]) -> Turn:
         turn = Turn(self._number, self.session.encode_request(**request))
