@@ -7,6 +7,7 @@ held. With a `threading.Lock`, a method that takes the lock again would then wai
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -37,12 +38,22 @@ class Guard:
         self.is_running = False
 
     def run(self, work: Callable[[], _Result], nested: Callable[[], _Nested]) -> _Result | _Nested:
-        """Run `work`, or `nested` if the caller is within a function that runs here."""
+        """Run `work`, or `nested` if the caller is within a function that runs here.
+
+        Raises
+        ------
+        RuntimeError
+            The interpreter ends, and has stopped a thread within a function that runs here.
+        """
+        arguments = _AT_ONCE if sys.is_finalizing() else _WAITING
         # Whether the lock is held. No handler of a signal runs between its acquisition and this
         # note, as it may before the body of a `with` from Python 3.14 on.
         held = deque((False,), maxlen=1)
         try:
-            held.extend(map(self._lock.acquire, _WAITING))
+            held.extend(map(self._lock.acquire, arguments))
+            if not held[0]:
+                message = "a thread that the end of the interpreter has stopped holds the object"
+                raise RuntimeError(message)
             if self.is_running:
                 return nested()
             self.is_running = True

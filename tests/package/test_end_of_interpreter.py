@@ -178,6 +178,26 @@ def test_a_turn_of_a_thread_that_has_been_stopped_is_not_waited_for() -> None:
     assert printed.startswith("RuntimeError: a thread that the end of the interpreter has stopped")
 
 
+def test_a_store_of_a_thread_that_has_been_stopped_is_not_waited_for(tmp_path: Path) -> None:
+    printed = process(f"""
+        from compactwire import turns
+
+        store = turns.SQLiteSessionStore({str(tmp_path / "sessions.db")!r})
+        held = threading.Event()
+
+        def slow():
+            held.set()
+            while True:
+                time.sleep(0.001)
+
+        work = threading.Thread(target=store._guard.run, args=(slow, str), daemon=True)
+        work.start()
+        held.wait()
+        sys.modules["builtins"].last = Last(lambda store: store.close(), store)
+    """)
+    assert printed.startswith("RuntimeError: a thread that the end of the interpreter has stopped")
+
+
 def test_long_calls_work_when_the_interpreter_ends() -> None:
     printed = process("""
         text = "x" * 40_000
