@@ -93,3 +93,17 @@ def test_a_delta_that_removes_rows_is_read_whatever_characters_its_identity_has(
     assert gcf.read_keyed_delta(text).removed == [1]
     base = gcf.KeyedSet(rows, key=key, name="rows")
     assert gcf.receive_keyed(text, base).rows == rows[1:]
+
+
+def test_a_set_with_integers_beyond_doubles_has_another_root_in_gcf_python() -> None:
+    """As docs/gcf.md says of the readers of keyed sets."""
+    for integer, is_read in ((2**53 - 1, True), (2**53 + 1, False)):
+        rows = [{"id": integer, "x": 1}]
+        text = peer.encode_generic_full(
+            peer.GenericSet(name="", key="id", fields=["id", "x"], rows=rows), ""
+        )
+        if is_read:
+            assert gcf.read_keyed(text).rows == rows
+        else:
+            with pytest.raises(gcf.GcfError, match="root_mismatch"):
+                gcf.read_keyed(text)

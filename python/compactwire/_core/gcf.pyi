@@ -699,7 +699,7 @@ class KeyedSnapshots:
             Text for `receive_keyed`: "unchanged" if the peer has this set; a delta if it is smaller
             than 60 % of the full set; otherwise the full set. Sets of equal rows have one root: if
             one of those that are kept has another name, key or fields, the full set. A set that is
-            no longer kept, and has the root of `new`, is taken for `new`.
+            no longer kept is taken for `new`, or for the kept set, that has the same root.
 
         Raises
         ------
