@@ -17,8 +17,10 @@ from tests.agents import ROWS, TEXT, needed
 needed("fastmcp")
 
 import anyio.from_thread
-from fastmcp import Client, Context, FastMCP
+from fastmcp import Client, Context, FastMCP, FastMCPApp
 from fastmcp.exceptions import ToolError
+from fastmcp.server.providers.addressing import hashed_backend_name
+from fastmcp.server.transforms.search import BM25SearchTransform
 from fastmcp.tools import ToolResult, base
 from mcp.types import Annotations, ImageContent, TextContent
 
@@ -185,6 +187,27 @@ def test_only_the_outermost_server_knows_all_tools(*, inner: bool, dropped: bool
     result = asyncio.run(call())
     assert result.content[0].text == SHORT
     assert (result.structured_content is None) == dropped
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_an_interface_of_an_app_gets_whole_results(*, search: bool) -> None:
+    app, one = FastMCPApp("tasks"), FastMCP("one")
+    app.tool(name="rows")(lambda: ToolResult(content=TEXT, structured_content={"result": ROWS}))
+    one.add_provider(app)
+    one.tool(name="other")(lambda: ToolResult(content=TEXT, structured_content={"result": ROWS}))
+    one.add_middleware(CompactMiddleware(structured="drop"))
+    if search:
+        one.add_transform(BM25SearchTransform())
+
+    async def call() -> Any:
+        async with Client(one) as client:
+            # The program of an interface calls a tool by this name.
+            whole = await client.call_tool_mcp(hashed_backend_name("tasks", "rows"), {})
+            return whole, await client.call_tool_mcp("other", {})
+
+    whole, other = asyncio.run(call())
+    assert (whole.content[0].text, whole.structured_content) == (TEXT, {"result": ROWS})
+    assert (other.content[0].text, other.structured_content) == (SHORT, {"result": ROWS})
 
 
 def test_tools_that_cannot_be_listed_fail_no_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,6 +221,18 @@ def test_numbers_are_written_as_javascript_does(python: str, script: str | None)
     assert as_hosts_write("[1e400]") == []
 
 
+@pytest.mark.parametrize("cell", [r'"\ud83d"', "1e400"])
+@pytest.mark.parametrize("has_text", [False, True])
+def test_escapes_in_structured_content_do_not_count(cell: str, *, has_text: bool) -> None:
+    """A host writes the characters themselves, and may write null for the number."""
+    assert as_hosts_write(r'["\ud83d", "\u4e2d"]') == [r'["\ud83d","中"]']
+    structured = f'{{"rows":{json.dumps(["中文字符"] * 50)},"x":{cell}}}'
+    texts = [structured] if has_text else []
+    change = Projector("mcp", tokenizer=len).result("", "", texts, structured)
+    shown = "".join(change.texts.values()) + (change.added or "")
+    assert not change.drop or 0 < len(shown) < 400
+
+
 def test_a_result_that_is_too_long_stays_whole_and_is_recorded_whole() -> None:
     long = "[" + "1," * 3_000_000 + "1]"
     change, record = project([long, TEXT], {"r": ROWS})

@@ -224,6 +224,35 @@ def test_output_schemas_leave_the_list_of_tools() -> None:
     assert one.answered({"tools": {"a": 1}}) == {"tools": {"a": 1}}
 
 
+@pytest.mark.parametrize(
+    "member",
+    ['"maximum":0.12345678901234567890123', '"multipleOf":1e400', '"default":{"a":1,"a":2}'],
+)
+def test_a_definition_that_python_would_change_stays(member: str) -> None:
+    one = Connection(structured="keep", definitions="slim")
+    one.ask("tools/list")
+    exact = '{"$schema":"x","maximum":0.1,"multipleOf":1e2}'
+    tools = [
+        f'{{"name":"a","inputSchema":{{"$schema":"x",{member}}}}}',
+        f'{{"inputSchema":{exact}}}',
+    ]
+    line = '{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{}]}}}}\n'
+    sent = one.relay.from_server(line.format(",".join(tools)).encode())
+    tools[1] = '{"inputSchema":{"maximum":0.1,"multipleOf":100.0}}'
+    assert sent is not None
+    assert sent.decode() == line.format(",".join(tools))
+
+
+def test_a_call_by_the_program_of_an_interface_stays_whole() -> None:
+    one = Connection()
+    result = text(structuredContent={"r": ROWS})
+    one.ask("tools/call", name="__0123456789ab_rows")
+    assert one.answered(result) == result
+    assert one.records[-1].reason == "app"
+    one.ask("tools/call", name="__0123456789_rows")
+    assert one.answered(result) != result
+
+
 def test_structured_content_of_tools_that_were_not_listed_stays() -> None:
     one = Connection()
     result = text(structuredContent={"r": ROWS})

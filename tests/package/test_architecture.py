@@ -109,7 +109,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mcp._readers": set(),
     "mcp._relay": {f"mcp.{name}" for name in ("_messages", "_project", "_readers", "_schemas")}
     | {"mcp._spans"},
-    "mcp._same": {"_expanded"},
+    "mcp._same": {"_expanded", "mcp._spans"},
     "mcp._schemas": set(),
     "mcp._spans": set(),
     "mcp._stdio": {"mcp._host", "mcp._relay"},

@@ -6,7 +6,7 @@ import json
 from contextvars import ContextVar
 
 from ._project import Projector
-from ._readers import EVERYBODY, MODEL, has_interface, is_verbatim, roles
+from ._readers import EVERYBODY, MODEL, has_interface, is_of_program, is_verbatim, roles
 from ._schemas import slim
 
 try:
@@ -14,6 +14,7 @@ try:
     from anyio.lowlevel import RunVar
     from fastmcp.exceptions import NotFoundError
     from fastmcp.server.middleware import Middleware
+    from fastmcp.server.transforms.catalog import CatalogTransform
     from fastmcp.tools import ToolResult, base
 except ImportError as error:
     message = "compactwire.mcp.CompactMiddleware needs FastMCP: pip install 'fastmcp>=4.1,<5'"
@@ -67,8 +68,9 @@ class CompactMiddleware(Middleware):
         Whether structured content and output schemas stay as they are, for clients that read them,
         or leave a result whose text says the same. A host that shows a model the structured content
         saves something only with "drop". They stay in any case if a tool of the server has a user
-        interface, whose program may call every tool. A server that is mounted in another one does
-        not know the tools of that one: with "drop", add the middleware to the outermost server.
+        interface, whose program may call every tool, and if a search for tools stands in place of
+        the list. A server that is mounted in another one does not know the tools of that one: with
+        "drop", add the middleware to the outermost server.
     definitions : {"as-is", "slim"}
         Whether `$schema`, and titles that only repeat the name of a property, leave the definitions
         of tools.
@@ -169,9 +171,14 @@ class CompactMiddleware(Middleware):
 
     async def _serves_interfaces(self, context: Any) -> bool:
         """Whether a tool has an interface, whose program may call any tool of the server."""
-        if self._has_interfaces is None and context.fastmcp_context is not None:
+        if context.fastmcp_context is None:
+            return bool(self._has_interfaces)
+        server = context.fastmcp_context.fastmcp
+        if any(isinstance(one, CatalogTransform) for one in server.transforms):
+            # A search for tools stands in the list in place of the tools.
+            return True
+        if self._has_interfaces is None:
             # Another process may have sent the client the list of tools.
-            server = context.fastmcp_context.fastmcp
             try:
                 self._note_interfaces(await server.list_tools(run_middleware=False))
             except Exception:  # That of any provider, such as a server behind this one.
@@ -189,6 +196,8 @@ class CompactMiddleware(Middleware):
 
 async def _has_interface(context: Any, tool: str) -> bool:
     """Whether the definition of a tool names a user interface."""
+    if is_of_program(tool):
+        return True
     if context.fastmcp_context is None:
         return False
     try:

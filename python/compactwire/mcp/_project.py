@@ -113,7 +113,8 @@ class Projector:
         if reason:
             self._unread(tool, texts, structured, reason, time.perf_counter() - start)
             return Change()
-        cost = self._cost(structured)
+        cost, unknown = self._cost(structured)
+        stays = stays or unknown
         change, shrunk, reason = self._decide(texts, structured, cost, found, kept, stays)
         self._tools.report(
             tool,
@@ -126,12 +127,17 @@ class Projector:
         )
         return change
 
-    def _cost(self, structured: str | None) -> int | None:
-        """The tokens of structured content, in the cheaper of the ways that hosts write it."""
+    def _cost(self, structured: str | None) -> tuple[int | None, str]:
+        """The tokens of structured content, in the cheaper of the ways that hosts write it.
+
+        If these are not known, an estimate, and why the content stays.
+        """
         if structured is None or len(structured) > _MAX_COMPARED:
-            return _estimated(structured)
-        written = as_hosts_write(structured) or [structured]
-        return min(self._tools.count(text).tokens_after for text in written)
+            return _estimated(structured), ""
+        written = as_hosts_write(structured)
+        if not written:
+            return _estimated(structured), "differs"
+        return min(self._tools.count(text).tokens_after for text in written), ""
 
     def _decide(
         self,

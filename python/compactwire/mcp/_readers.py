@@ -1,15 +1,28 @@
 """What a server says of the readers of a result: the model, the user, a user interface.
 
 Source: `Annotations` of the Model Context Protocol; its extension MCP Apps (`_meta.ui`, before
-`_meta["ui/resourceUri"]`), and `openai/outputTemplate` of the Apps SDK of OpenAI.
+`_meta["ui/resourceUri"]`), `openai/outputTemplate` of the Apps SDK of OpenAI, and the names by
+which programs call the tools of a `FastMCPApp` of FastMCP 4.
 """
 
 from __future__ import annotations
 
-__all__ = ["EVERYBODY", "MODEL", "VERBATIM_META", "has_interface", "is_verbatim", "roles"]
+import re
+
+__all__ = [
+    "EVERYBODY",
+    "MODEL",
+    "VERBATIM_META",
+    "has_interface",
+    "is_of_program",
+    "is_verbatim",
+    "roles",
+]
 
 MODEL = "assistant"
 EVERYBODY = frozenset({MODEL, "user"})
+
+_OF_PROGRAM = re.compile("__[0-9a-f]{12}_")
 
 _VERBATIM = "compactwire/verbatim"
 VERBATIM_META = {_VERBATIM: True}
@@ -22,6 +35,11 @@ def has_interface(meta: object) -> bool:
         isinstance(key, str) and (key in ("ui", "openai/outputTemplate") or key.startswith("ui/"))
         for key in meta
     )
+
+
+def is_of_program(tool: str) -> bool:
+    """Whether a call names a tool as only the program of a user interface does."""
+    return _OF_PROGRAM.match(tool) is not None
 
 
 def is_verbatim(meta: object) -> bool:

@@ -18,9 +18,9 @@ import threading
 from dataclasses import dataclass
 
 from ._messages import SUBSCRIPTION, cancelled_id, each, id_key, is_answer, read_message
-from ._readers import EVERYBODY, MODEL, has_interface, is_verbatim, roles
+from ._readers import EVERYBODY, MODEL, has_interface, is_of_program, is_verbatim, roles
 from ._schemas import slim
-from ._spans import Edit, Span, apply, elements, members, removal, skip_space, value_at
+from ._spans import Edit, Span, apply, elements, exact_value, members, removal, skip_space, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Relay:
                 _remember(self._without_schema, _member(text, tool, "name"))
             if self._projector.slim and "inputSchema" in tool:
                 span = tool["inputSchema"]
-                old = value_at(text, span.value)
+                old = exact_value(text, span.value)
                 new = slim(old)
                 if new != old:
                     yield Edit(span.value, span.end, _compact(new))
@@ -241,7 +241,7 @@ class Relay:
     def _kept(self, call: _Call, meta: object, blocks: list[_Text | None]) -> tuple[str, str]:
         """Why the texts of a result stay, and why its structured content does."""
         tool = hash(call.tool)
-        if tool in self._with_interface or has_interface(meta):
+        if tool in self._with_interface or is_of_program(call.tool) or has_interface(meta):
             return "app", "app"
         kept = call.kept or ("verbatim" if is_verbatim(meta) else "")
         if self._with_interface:

@@ -11,6 +11,7 @@ import re
 from decimal import Decimal
 
 from .._expanded import as_json
+from ._spans import unique
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,15 +61,15 @@ def as_hosts_write(structured: str) -> list[str]:
     """Structured content as hosts give it to a model: no white space, no needless escapes.
 
     The first text has the numbers of Python. The second one, if it differs, has those of
-    `JSON.stringify`, to which all numbers are doubles: `1` for `1.0`. The list is empty if Python
-    reads or writes no such value.
+    `JSON.stringify`, to which all numbers are doubles: `1` for `1.0`. A lone surrogate, which UTF-8
+    does not have, is an escape. The list is empty if Python reads or writes no such value.
     """
     try:
         value = json.loads(structured)
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        text.encode()
     except _UNREADABLE:
         return []
+    text = text.encode(errors="backslashreplace").decode()
     script = _STRING_OR_NUMBER.sub(_as_script_writes, text)
     return [text] if script == text else [text, script]
 
@@ -96,18 +97,11 @@ def _as_script_writes(match: re.Match[str]) -> str:
 
 
 def _read(text: str) -> Any:
-    return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_unique)
+    return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=unique)
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("duplicate key")
-    return found
 
 
 def _same(a: Any, b: Any) -> bool:

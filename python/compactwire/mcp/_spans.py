@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,35 @@ def skip_space(text: str, at: int) -> int:
 def value_at(text: str, at: int) -> Any:
     """The value that begins at this position."""
     return _DECODER.raw_decode(text, at)[0]
+
+
+def exact_value(text: str, at: int) -> Any:
+    """The value that begins at this position, None if JSON made of it would say something else.
+
+    This is so for numbers with more digits than a double, and objects that have a key twice.
+    """
+    try:
+        return _EXACT.raw_decode(text, at)[0]
+    except ValueError:
+        return None
+
+
+def _exact(number: str) -> float:
+    found = float(number)
+    if Decimal(number) != Decimal(repr(found)):
+        raise ValueError(f"{number} is not a double")
+    return found
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with these members; `ValueError` if it has a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("duplicate key")
+    return found
+
+
+_EXACT = json.JSONDecoder(parse_float=_exact, object_pairs_hook=unique)
 
 
 def members(text: str, at: int) -> dict[str, Span]:
