@@ -189,6 +189,25 @@ def test_only_the_outermost_server_knows_all_tools(*, inner: bool, dropped: bool
     assert (result.structured_content is None) == dropped
 
 
+def test_a_definition_that_cannot_be_read_fails_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = server()
+    get_tool, asked = one.get_tool, []
+
+    async def fails(name: str, *arguments: Any, **named: Any) -> Any:
+        asked.append(name)
+        if len(asked) > 1:
+            raise ConnectionError("the server behind this one is away")
+        return await get_tool(name, *arguments, **named)
+
+    async def call() -> Any:
+        async with Client(one) as client:
+            monkeypatch.setattr(one, "get_tool", fails)
+            return await client.call_tool_mcp("text", {"said": TEXT})
+
+    assert asyncio.run(call()).content[0].text == TEXT
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize("search", [False, True])
 def test_an_interface_of_an_app_gets_whole_results(*, search: bool) -> None:
     app, one = FastMCPApp("tasks"), FastMCP("one")

@@ -195,7 +195,7 @@ class CompactMiddleware(Middleware):
 
 
 async def _has_interface(context: Any, tool: str) -> bool:
-    """Whether the definition of a tool names a user interface."""
+    """Whether the definition of a tool names a user interface, or cannot be had."""
     if is_of_program(tool):
         return True
     if context.fastmcp_context is None:
@@ -204,6 +204,8 @@ async def _has_interface(context: Any, tool: str) -> bool:
         found = await context.fastmcp_context.fastmcp.get_tool(tool)
     except NotFoundError:  # Another middleware answered the call.
         return False
+    except Exception:  # That of any provider. The tool has run, and its result stays.
+        return True
     return found is not None and has_interface(found.meta)
 
 
