@@ -198,6 +198,24 @@ def test_a_store_of_a_thread_that_has_been_stopped_is_not_waited_for(tmp_path: P
     assert printed.startswith("RuntimeError: a thread that the end of the interpreter has stopped")
 
 
+def test_a_turn_in_a_database_is_refused_when_the_interpreter_ends(tmp_path: Path) -> None:
+    """Its lease needs a thread, for whose start Python 3.11 would wait for ever."""
+    printed = process(f"""
+        from compactwire import turns
+
+        store, sender = turns.SQLiteSessionStore({str(tmp_path / "sessions.db")!r}), turns.Sender()
+
+        def deliver(turn):
+            return store.answer("c", turn, lambda request: "ok")
+
+        sender.send(deliver, context="a")
+        last = Last(lambda: sender.send(deliver, context="b"))
+        last.itself = last  # The last collection frees it, before the modules are gone.
+        del last
+    """)
+    assert printed == "RuntimeError: the interpreter ends, and starts no more threads\n"
+
+
 def test_long_calls_work_when_the_interpreter_ends() -> None:
     printed = process("""
         text = "x" * 40_000

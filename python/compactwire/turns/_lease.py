@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import os
 import secrets
+import sys
 import threading
 import time
 import weakref
@@ -142,9 +143,8 @@ class Lease:
         seconds = real("lease()", self._store.lease(self._conversation, self._holder))
         if 0 < seconds < float("inf"):
             given = (weakref.ref(self), self._ended, seconds / 3)
-            check_memory()
             self._renewal = threading.Thread(target=_renew, args=given, daemon=True)
-            self._renewal.start()
+            _start(self._renewal)
         return seconds > 0
 
     def renew(self) -> bool:
@@ -179,9 +179,16 @@ class Lease:
         release = threading.Thread(target=self._try_release, daemon=True)
         # A process that ends, or has too many threads or no memory, starts none.
         with contextlib.suppress(RuntimeError, MemoryError):
-            check_memory()
-            release.start()
+            _start(release)
             release.join(_RELEASE_S)
+
+
+def _start(thread: threading.Thread) -> None:
+    if sys.is_finalizing():
+        # Python 3.11 would wait for ever for the start of the thread.
+        raise RuntimeError("the interpreter ends, and starts no more threads")
+    check_memory()
+    thread.start()
 
 
 def _renew(of: weakref.ref[Lease], ended: threading.Lock, pause: float) -> None:
