@@ -58,3 +58,23 @@ def test_strings_end_where_they_end(said: str) -> None:
 def test_the_search_is_bounded() -> None:
     assert outline(b'{"a":' + b"[]," * 2_100_000 + b"0}") == []
     assert outline(b'{"a":"' + b"x" * (1 << 20) + b'"}') == []
+
+
+MANY = b"[" + b"[]," * 2_100_000 + b"0]"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b'{"id":1,"method":"x","params":%b}', {"id": 1, "method": "x", "params": None}),
+        (b'{"params":{"x":%b}, "id":2, "a":"}"} \n', {"params": None, "id": 2, "a": "}"}),
+        (b'{"result":{"x":%b} , "id":3}\n', {"result": None, "id": 3}),
+        (b'{"id":4,"result":%b,"a":"b},"}', {"id": 4, "result": None, "a": "b},"}),
+        (b'{"id":4,"result":%b,"a":"]]]]]]]]]"}', {"id": 4, "result": None}),
+        (b'[{"id":5,"method":"x","params":%b}]', []),
+    ],
+)
+def test_members_at_both_ends_are_read_of_a_message_beyond_the_limit(
+    text: bytes, found: Any
+) -> None:
+    assert outline(text.replace(b"%b", MANY)) == found

@@ -25,12 +25,15 @@ _CLOSES = {ord("{"): ord("}"), ord("["): ord("]")}
 
 # Bytes of the outer members without what is nested, and strings and brackets of the whole.
 _MAX_OUTER, _MAX_STEPS = 1 << 20, 4_000_000
+# Brackets that may stand in strings of the members at the end.
+_MAX_IN_STRINGS = 8
 
 
 def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
     """The message with null for each value that is nested; without recursion, in linear time.
 
-    None if it is not JSON; an empty list if that is not known after the limit of steps.
+    None if it is not JSON. After the limit of steps, this is not known: then the message as far as
+    it was read, with the members that stand at its end, or an empty list for a batch.
     """
     kept: list[bytes] = []
     closing = bytearray()
@@ -53,7 +56,18 @@ def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
         elif len(closing) == 1:
             begun = at + 1
         at += 1
-    return []
+    is_in_member = len(closing) > 1 and closing[0] == ord("}")
+    return _both_ends(kept, text) if is_in_member else []
+
+
+def _both_ends(kept: list[bytes], text: bytes) -> dict[str, Any] | list[Any]:
+    """The members of an object before and after those with many strings and brackets."""
+    at = len(text.rstrip()) - 1
+    for _ in range(_MAX_IN_STRINGS):
+        at = max(text.rfind(bracket, 0, at) for bracket in (b"}", b"]"))
+        if message := _read([*kept, text[at + 1 :]]):
+            return message
+    return _read([*kept, b"}"]) or []
 
 
 def _after_plain(text: bytes, at: int) -> int:
