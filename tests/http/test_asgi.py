@@ -385,6 +385,38 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
     assert inner.scope == {}
 
 
+@pytest.mark.parametrize("header", [b"", b"session=AAAAAAAAAAAAAAAAAAAAAA; lane=0; seq=1; coded"])
+def test_the_body_of_a_request_that_is_refused_is_not_kept(header: bytes) -> None:
+    """A stranger may send it slowly, and needs no session for that."""
+    app = CompactASGI(App(*whole(b"")))
+    memory, parts = [], 200
+
+    async def main() -> None:
+        left = parts
+
+        async def receive() -> Message:
+            nonlocal left
+            left -= 1
+            memory.append(tracemalloc.get_traced_memory()[0])
+            return {"type": "http.request", "body": bytes(1 << 16), "more_body": left > 0}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = [(b"content-encoding", b"x-compactwire"), (b"compactwire", header)]
+        await app({"type": "http", "method": "POST", "headers": headers}, receive, send)
+
+    sent: list[Message] = []
+    tracemalloc.start()
+    try:
+        asyncio.run(main())
+    finally:
+        tracemalloc.stop()
+    assert sent[0]["status"] == (410 if header else 415)
+    assert len(memory) == parts
+    assert max(memory) - memory[0] < 1 << 20
+
+
 def test_a_coded_body_over_the_limit_by_one_byte_is_refused() -> None:
     inner = App(*whole(b""))
     app = CompactASGI(inner, max_size=4_096)

@@ -102,7 +102,8 @@ class CompactASGI:
         size = None
         if turn.coded:
             try:
-                coded = await _read(receive, self._server.options.max_size + FRAME)
+                limit = self._server.options.max_size + FRAME
+                coded = await _read(receive, limit, keep=turn.refusal is None)
                 if coded is None:
                     return
                 body = await run(len(coded) + turn.weight, turn.body, coded)
@@ -238,17 +239,24 @@ class _Answer:
         await self._send({**start, "headers": _raw(headers)})
 
 
-async def _read(receive: _Receive, limit: int) -> bytes | None:
-    """A coded body, not much longer than the body itself; None if the client has gone."""
-    body, more = bytearray(), True  # A list of small parts would take many times their size.
+async def _read(receive: _Receive, limit: int, *, keep: bool) -> bytes | None:
+    """A coded body, not much longer than the body itself; None if the client has gone.
+
+    The body of a request that is refused is not kept, but read: a client may not see an answer
+    before it has sent its request.
+    """
+    # A list of small parts would take many times their size.
+    body, size, more = bytearray(), 0, True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
         part = message.get("body", b"")
-        if len(body) + len(part) > limit:
+        size += len(part)
+        if size > limit:
             raise RefusalError(413, "size")
-        body += part
+        if keep:
+            body += part
         more = message.get("more_body", False)
     return bytes(body)
 

@@ -173,15 +173,22 @@ class Turn:
         begins = self._lane is not None and self._lane.answers is None
         return self.weight + (WORK * size if begins else size)
 
-    def body(self, coded: bytes) -> bytes:
-        """The body of a coded request; raises `RefusalError`."""
+    @property
+    def refusal(self) -> RefusalError | None:
+        """Why the head of a coded request is refused, whatever its body is."""
         header = self._header
         if not (header.coded and header.session and is_coded(self._headers)):
-            raise RefusalError(415, "coding")
+            return RefusalError(415, "coding")
         if self._session is None:
-            raise RefusalError(410, "session")
-        if self._lane is None:
-            raise RefusalError(409, "seq")
+            return RefusalError(410, "session")
+        return RefusalError(409, "seq") if self._lane is None else None
+
+    def body(self, coded: bytes) -> bytes:
+        """The body of a coded request; raises `RefusalError`."""
+        if (refusal := self.refusal) is not None:
+            raise refusal
+        assert self._session is not None
+        assert self._lane is not None
         lane = self._lane
         # Another request can end the lane at any time.
         requests = lane.requests or self._session_of(lane.first)
