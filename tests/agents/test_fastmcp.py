@@ -208,6 +208,19 @@ def test_a_definition_that_cannot_be_read_fails_no_call(monkeypatch: pytest.Monk
     assert len(asked) == 2
 
 
+def test_a_version_of_a_tool_with_an_interface_stays_whole() -> None:
+    one = FastMCP("one")
+    one.add_middleware(CompactMiddleware())
+    one.tool(name="rows", version="1.0", meta={"ui": {"resourceUri": "ui://rows"}})(lambda: TEXT)
+    one.tool(name="rows", version="2.0")(lambda: TEXT)
+
+    async def call(version: str | None) -> Any:
+        async with Client(one) as client:
+            return (await client.call_tool("rows", {}, version=version)).content[0].text
+
+    assert [asyncio.run(call(one)) for one in ("1.0", "2.0", None)] == [TEXT, SHORT, SHORT]
+
+
 @pytest.mark.parametrize("search", [False, True])
 def test_an_interface_of_an_app_gets_whole_results(*, search: bool) -> None:
     app, one = FastMCPApp("tasks"), FastMCP("one")

@@ -12,6 +12,7 @@ from compactwire.mcp._outline import outline
 from tests.mcp.test_spans import OBJECTS
 
 DEEP = b"[" * 200_000 + b"]" * 200_000
+BATCH = [{"id": 1, "a": None}, [3, None], {"result": None, "id": 3}, 4]
 
 
 @given(OBJECTS)
@@ -37,7 +38,8 @@ def test_outer_values_are_read_and_nested_ones_are_null(value: Any) -> None:
         (b'<html>{"id":1,"params":%b}', None),
         (b'{"id":1,"params":%b}{}', None),
         (b"17", None),
-        (b'[{"id":1,"params":%b}]', [None]),
+        (b'[{"id":1,"params":%b}]', [{"id": 1, "params": None}]),
+        (b' [{"id":1,"a":{}}, [3, {"id":2}], {"result":%b , "id":3} ,4]', BATCH),
     ],
 )
 def test_the_outline_of_a_message_that_is_nested_deeply(text: bytes, found: Any) -> None:

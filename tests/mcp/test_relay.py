@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import compactwire as cw
 from compactwire.mcp import _relay
 from compactwire.mcp._project import Projector
-from compactwire.mcp._relay import Relay
+from compactwire.mcp._relay import MAX_READ, Relay
 from tests.mcp.test_projection import ROWS, SHORT, TEXT
 
 
@@ -251,6 +251,18 @@ def test_a_call_by_the_program_of_an_interface_stays_whole() -> None:
     assert one.records[-1].reason == "app"
     one.ask("tools/call", name="__0123456789_rows")
     assert one.answered(result) != result
+
+
+def test_the_requests_and_answers_of_a_long_batch_are_known() -> None:
+    one = Connection()
+    long = "x" * MAX_READ
+    requests = [{"id": n, "method": "tools/call", "params": {"x": long}} for n in (1, 2)]
+    one.relay.from_host(json.dumps(requests).encode() + b"\n")
+    assert one.relay.is_busy()
+    answers = json.dumps([{"id": n, "result": {"x": long}} for n in (1, 2)]).encode() + b"\n"
+    assert one.relay.from_server(answers) == answers
+    assert not one.relay.is_busy()
+    assert one.relay.from_server(json.dumps([1, [[long]]]).encode() + b"\n") is None
 
 
 def test_structured_content_of_tools_that_were_not_listed_stays() -> None:

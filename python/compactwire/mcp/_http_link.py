@@ -127,10 +127,10 @@ class Link:
         requests = [one for one in each(message) if "method" in one and "id" in one]
         asked = {key: one["method"] for one in requests if (key := id_key(one["id"])) is not None}
         # A message that cannot be read may be a request: whatever answers it is passed on.
-        unknown = message is None or (not whole and isinstance(message, list))
+        unknown = message is None or (not whole and message == [])
         is_request = bool(requests) or unknown
         exchange = Exchange(line.strip(), message, asked, is_request, unsure=not asked)
-        if asked and not whole:
+        if asked and not whole and not isinstance(message, list):
             # Without its headers, the request could mean another one to the server.
             self._refuse(exchange, _NOT_READ)
             return
@@ -433,7 +433,7 @@ class Link:
             self._complain("sent an event that is not a JSON-RPC message; it was dropped")
             return
         line = text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
-        if exchange is not None and not whole and isinstance(message, list):
+        if exchange is not None and not whole and message == []:
             exchange.unsure = True
         self._note_answers(message)
         del message  # The relay makes values as large once more.

@@ -42,7 +42,7 @@ def read_message(text: bytes, limit: int | None = None) -> tuple[Any, bool]:
     """The message or batch, or None if the text is neither; and True.
 
     If the message has more bytes than the limit, or Python cannot read its JSON: what its outline
-    tells, and False. The outline of a batch does not tell whether there are messages in it.
+    tells, and False. That is an empty list for a batch if it is too long to tell what is in it.
     """
     if limit is None or len(text) <= limit:
         try:
@@ -54,7 +54,7 @@ def read_message(text: bytes, limit: int | None = None) -> tuple[Any, bool]:
         else:
             return message if is_message(message) else None, True
     found = outline(text)
-    return found if isinstance(found, list) or is_message(found) else None, False
+    return found if found == [] or is_message(found) else None, False
 
 
 def is_message(value: object) -> bool:

@@ -16,6 +16,7 @@ try:
     from fastmcp.server.middleware import Middleware
     from fastmcp.server.transforms.catalog import CatalogTransform
     from fastmcp.tools import ToolResult, base
+    from fastmcp.utilities.versions import VersionSpec
 except ImportError as error:
     message = "compactwire.mcp.CompactMiddleware needs FastMCP: pip install 'fastmcp>=4.1,<5'"
     raise ImportError(message, name=error.name, path=error.path) from error
@@ -155,7 +156,7 @@ class CompactMiddleware(Middleware):
     async def _kept(self, context: Any) -> str:
         """Why the texts of this call are left as they are, as far as the call tells."""
         call = context.message
-        if await _has_interface(context, call.name):
+        if await _has_interface(context, call):
             return "app"
         return self._projector.kept(call.name, call.arguments)
 
@@ -194,19 +195,27 @@ class CompactMiddleware(Middleware):
         return tool.model_copy(update=changed) if changed else tool
 
 
-async def _has_interface(context: Any, tool: str) -> bool:
-    """Whether the definition of a tool names a user interface, or cannot be had."""
-    if is_of_program(tool):
+async def _has_interface(context: Any, call: Any) -> bool:
+    """Whether the definition of the called tool names a user interface, or cannot be had."""
+    if is_of_program(call.name):
         return True
     if context.fastmcp_context is None:
         return False
     try:
-        found = await context.fastmcp_context.fastmcp.get_tool(tool)
+        server = context.fastmcp_context.fastmcp
+        found = await server.get_tool(call.name, _version(call.meta))
     except NotFoundError:  # Another middleware answered the call.
         return False
     except Exception:  # That of any provider. The tool has run, and its result stays.
         return True
     return found is not None and has_interface(found.meta)
+
+
+def _version(meta: Any) -> VersionSpec | None:
+    """The version of a tool that a call is for, None for the highest."""
+    fastmcp = meta.get("fastmcp") if isinstance(meta, dict) else None
+    found = fastmcp.get("version") if isinstance(fastmcp, dict) else None
+    return VersionSpec(**found) if isinstance(found, dict) else found and VersionSpec(eq=found)
 
 
 def _plain(annotations: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The outer members of a JSON-RPC message that is too long, or nested too deeply, to be read.
+"""The outer members of JSON-RPC messages that are too long, or nested too deeply, to be read.
 
-Source: RFC 8259. Only the outermost object or array is checked in full; of what is inside of it,
-that its strings end, its brackets match, and nothing else stands there than numbers and literals
-are made of.
+Source: RFC 8259. Only the object of a message, and the array of a batch, are checked in full; of
+what is inside of them, that its strings end, its brackets match, and nothing else stands there than
+numbers and literals are made of.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_IN_STRINGS = 8
 
 
 def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
-    """The message with null for each value that is nested; without recursion, in linear time.
+    """The message or batch with null for each nested value; without recursion, in linear time.
 
     None if it is not JSON. After the limit of steps, this is not known: then the message as far as
     it was read, with the members that stand at its end, or an empty list for a batch.
@@ -38,6 +38,7 @@ def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
     kept: list[bytes] = []
     closing = bytearray()
     at = begun = 0
+    level = 2 if text.lstrip().startswith(b"[") else 1
     for _ in range(_MAX_STEPS):
         at = _after_plain(text, at)
         if at == len(text):
@@ -48,15 +49,15 @@ def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
                 return None
             continue
         if text[at] in _CLOSES:
-            if len(closing) == 1:
+            if len(closing) == level:
                 kept += [text[begun:at], b"null"]
             closing.append(_CLOSES[text[at]])
         elif not closing or text[at] != closing.pop():
             return None
-        elif len(closing) == 1:
+        elif len(closing) == level:
             begun = at + 1
         at += 1
-    is_in_member = len(closing) > 1 and closing[0] == ord("}")
+    is_in_member = level == 1 < len(closing)
     return _both_ends(kept, text) if is_in_member else []
 
 

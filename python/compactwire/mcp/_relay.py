@@ -137,7 +137,7 @@ class Relay:
                 self._warn("the server sent a line that is not a JSON-RPC message; it was dropped")
             return None
         answered = list(self._answered(message))
-        if not whole and isinstance(message, list):
+        if not whole and message == []:
             # A batch whose answers are not known.
             with self._lock:
                 answered = list(self._pending.values())
