@@ -9,6 +9,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
@@ -59,6 +60,31 @@ def test_turns_after_ctrl_c_arrive_whole(checked: bool) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     # Python writes to standard error what it ignores.
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_turn_of_another_thread_is_not_taken_back() -> None:
+    """It may be delivered between the failure of a call and its end."""
+    store, sender, answers = MemorySessionStore(), Sender(), iter("abc")
+
+    def deliver(turn: Turn) -> Any:
+        return store.answer("c", turn, lambda request: next(answers))
+
+    def fails(turn: Turn) -> Any:
+        raise ConnectionError
+
+    def at_its_end(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "_lose":
+            sys.setprofile(None)
+            with ThreadPoolExecutor() as other:
+                assert other.submit(sender.send, deliver, context="x").result(20) == "a"
+
+    sys.setprofile(at_its_end)
+    try:
+        with pytest.raises(ConnectionError):
+            sender.send(fails, context="x")
+    finally:
+        sys.setprofile(None)
+    assert sender.send(deliver, context="x") == "b"
 
 
 @pytest.mark.parametrize("checked", [False, True])

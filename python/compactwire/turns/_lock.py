@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from functools import partial
 from itertools import compress
 from operator import call
@@ -29,6 +30,28 @@ class _Holder(NamedTuple):
     """The task, if the turn waits in an event loop of the thread."""
 
 
+# The turns that a task holds, one within the other, and those that wait for the work of a thread.
+_held: ContextVar[tuple[_Holder, ...]] = ContextVar("compactwire_turns", default=())
+_working = threading.local()
+
+
+def for_task(work: Callable[[], _Result]) -> Callable[[], _Result]:
+    """Prepare work for a thread that the task waits for, where a turn of the task is an error."""
+    import asyncio
+
+    task = asyncio.current_task()
+    held = tuple(one for one in _held.get() if one.task is task)
+
+    def worked() -> _Result:
+        _working.held = held
+        try:
+            return work()
+        finally:
+            _working.held = ()
+
+    return worked
+
+
 class TurnLock:
     """Held while a turn is under way.
 
@@ -50,13 +73,16 @@ class TurnLock:
         """Raise `NestedTurn` if the turn under way cannot end before the caller returns.
 
         A function, for which `task` is None, stops its thread and each task there; a coroutine
-        stops only its own task.
+        stops only its own task. The collector may run `__del__` in a thread that works for a turn.
         """
         # Only this thread can have written its own number, so no lock is needed.
         holder = self._holder
-        if holder is None or holder.thread != threading.get_ident() or not self._lock.locked():
+        if holder is None or not self._lock.locked():
             return
-        if task is None or holder.task in (None, task):
+        is_awaited = any(holder is one for one in getattr(_working, "held", ()))
+        if not is_awaited and holder.thread != threading.get_ident():
+            return
+        if is_awaited or task is None or holder.task in (None, task):
             where = "thread" if None in (task, holder.task) else "task"
             raise NestedTurn(
                 f"a turn of the same conversation is under way in this {where}, and this one would "
@@ -92,14 +118,29 @@ class TurnLock:
         task = asyncio.current_task()
         self.check(task)
         holder = _Holder(threading.get_ident(), task)
-        leave = self._leaving()
+        leave, outer = self._leaving(), _held.get()
         try:
             while True:
                 any(self._taking(holder, _AT_ONCE))
                 if self._holder is holder:
                     break
                 await wait()
+            _held.set((*outer, holder))
             return await work()
+        finally:
+            if self._holder is holder:
+                any(leave)
+            # Not by a token, with which a coroutine could not be closed outside of its task.
+            _held.set(outer)
+
+    def use(self, work: Callable[[], None]) -> None:
+        """Hold the lock while a function runs, if the lock is free."""
+        holder = _Holder(threading.get_ident(), None)
+        take, leave = self._taking(holder, _AT_ONCE), self._leaving()
+        try:
+            any(take)
+            if self._holder is holder:
+                work()
         finally:
             if self._holder is holder:
                 any(leave)

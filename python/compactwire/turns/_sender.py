@@ -112,6 +112,8 @@ class Sender:
         self._turn: Turn | None = None
         self._encoded: int | None = None
         """The turn under way, and how many bytes were sent before it; None if none is."""
+        self._last: int | None = None
+        """The identity of the turn that was delivered last, until the next one begins."""
         self._must_forget = False
         """Whether the next turn sends the conversation anew: the receiver may have lost it."""
         self._lock = TurnLock(_ADVICE)
@@ -252,7 +254,7 @@ class Sender:
             self.session.forget(_CONTEXT)
             self._must_forget = False
         # Requests that another thread decodes with the session do not change this count.
-        self._turn, self._encoded = None, self.session.stats.bytes_out
+        self._turn, self._encoded, self._last = None, self.session.stats.bytes_out, None
         self._turn = turn = self._encode(request)
         self._number = turn.number
         return turn
@@ -283,8 +285,12 @@ class Sender:
 
         Another thread that has begun the next turn goes on.
         """
-        if turn is not None and self._encoded is None and self._number == turn.number + 1:
-            self._turn, self._encoded = turn, 0
+
+        def put_back() -> None:
+            if turn is not None and self._last == id(turn):
+                self._turn, self._encoded, self._last = turn, 0, None
+
+        self._lock.use(put_back)
 
     def _encode(self, request: dict[str, Any]) -> Turn:
         turn = Turn(self._number, self.session.encode_request(**request))
@@ -310,6 +316,7 @@ class Sender:
         # The receiver may have lost the conversation, which it could not notice in this turn. It is
         # forgotten later: if a signal ends this method, the turn can still be taken back.
         self._must_forget = not (self.session.checked or has_conversation)
+        self._last = id(turn)
         self._number, self._failed = turn.number + 1, None
         self._turn = self._encoded = None
 
@@ -336,7 +343,7 @@ class Sender:
                 self._number = Turn(number, "").number
             case _:
                 raise InvalidFormat("the pickle of a Sender holds something else than its state")
-        self._turn = self._encoded = None
+        self._turn = self._encoded = self._last = None
         self._must_forget = False
         self._lock = TurnLock(_ADVICE)
         self._queue = None
