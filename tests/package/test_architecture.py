@@ -209,7 +209,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "turns": {f"turns.{name}" for name in ("_memory", "_sender", "_sqlite", "_stores")},
     "turns._lock": {"errors"},
     "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
-    "turns._lease": {"_texts", "_threads", "errors"},
+    "turns._lease": {"_texts", "_threads", "errors", "turns._lock"},
     "turns._stores": {"_core", "_texts", "errors"}
     | {f"turns.{name}" for name in ("_lease", "_lock", "_sender")},
     "turns._memory": {"_guard", "_table", "_texts", "turns._stores"},

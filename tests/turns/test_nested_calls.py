@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from compactwire.errors import NestedTurn
-from compactwire.turns import MemorySessionStore, Sender, SQLiteSessionStore
+from compactwire.turns import MemorySessionStore, SavedSession, Sender, SQLiteSessionStore
 from tests.strategies.moments import visited
 from tests.turns.test_moments import FILES
 
@@ -44,6 +44,28 @@ def test_a_store_in_memory_forgets_after_the_call_that_was_interrupted() -> None
     store._kept._clock = time.monotonic
     assert len(store) == 1
     assert store.load("old") is None
+
+
+def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error() -> None:
+    """The collector may run `__del__` there, for which the task would wait for ever."""
+    sender, others, refused = Sender(), Sender(), []
+
+    class Store(MemorySessionStore):
+        def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+            for one in (others, sender) if conversation == "c" else ():
+                with pytest.raises(NestedTurn) as caught:
+                    one.send(lambda turn: store.answer("c", turn, lambda _: "x"), context="c")
+                refused.append(caught.value)
+            return super().save(conversation, saved, after=after)
+
+    async def respond(request: Any) -> str:
+        return "answer"
+
+    store = Store()
+    sending = sender.send_async(lambda turn: store.answer_async("c", turn, respond), context="a")
+    assert asyncio.run(sending) == "answer"
+    assert [one.conversation for one in refused] == ["c", None]
+    assert others.send(lambda turn: store.answer("d", turn, lambda _: "y"), context="c") == "y"
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
-from compactwire.turns import SavedSession, Sender, SQLiteSessionStore, Turn
+from compactwire.turns import SavedSession, Sender, SQLiteSessionStore, Turn, _lease
 from tests.strategies.turns import HELLO, MORE, Lost, Server, frames_of
 
 
@@ -196,22 +196,65 @@ def test_no_lease_remains_after_a_turn(tmp_path: Path, mode: str) -> None:
         assert other_threads() == threads
 
 
-@pytest.mark.parametrize("method", ["start", "join"])
+@pytest.mark.parametrize("step", ["begin", "release"])
 def test_no_lease_remains_after_ctrl_c_at_its_beginning_or_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     turn = Turn(1, cw.Session().encode_request(context="a"))
 
-    def interrupted(thread: threading.Thread) -> None:
+    def interrupted(*arguments: object) -> None:
         monkeypatch.undo()
         raise KeyboardInterrupt
 
     with SQLiteSessionStore(tmp_path / "store.db") as store:
         # The answer is kept, so that no second one ends the lease.
         assert store.answer("one", turn, lambda request: "answer") == "answer"
-        monkeypatch.setattr(threading.Thread, method, interrupted)
+        monkeypatch.setattr(
+            *((_lease, "_begin") if step == "begin" else (store, step)), interrupted
+        )
         with pytest.raises(KeyboardInterrupt):
             store.answer("one", turn, lambda request: "other")
+        assert store.lease("one", "another") == 30.0
+
+
+def test_a_turn_does_not_wait_for_the_thread_of_its_lease(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The collector may run `__del__` there, which waits for the turn."""
+    sender, answered, others = Sender(), [], []
+
+    def deliver(turn: Turn) -> Any:
+        return store.answer("one", turn, lambda request: answered.append(turn.number) or "ok")
+
+    def collected(*_: object) -> None:
+        monkeypatch.undo()
+        others.append(sender.send(deliver, context="from the collector"))
+
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        monkeypatch.setattr(_lease, "_renew", collected)
+        main = threading.Thread(
+            target=sender.send, args=(deliver,), kwargs={"context": "a"}, daemon=True
+        )
+        main.start()
+        main.join(30)
+        assert not main.is_alive()
+        end = time.monotonic() + 30
+        while not others and time.monotonic() < end:
+            time.sleep(0.01)
+    assert (answered, others) == ([1, 2], ["ok"])
+
+
+def test_a_lease_that_is_extended_while_it_is_released_ends(tmp_path: Path) -> None:
+    with SQLiteSessionStore(tmp_path / "store.db") as store:
+        lease = _lease.Lease(store, "one", 1, time.monotonic())
+
+        def extended(conversation: str, holder: str, /) -> float:
+            lease._release()  # In the other thread, while the renewal is under way.
+            return SQLiteSessionStore.lease(store, conversation, holder)
+
+        store.lease = extended  # type: ignore[method-assign]
+        assert not lease.renew()
+        del store.lease
         assert store.lease("one", "another") == 30.0
 
 

@@ -6,6 +6,7 @@ process lives, so that an answer may take longer than a lease.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import contextvars
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from .._texts import real
 from .._threads import check_memory, run_unless_cancelled
 from ..errors import TurnInProgress
+from ._lock import for_task
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -69,7 +71,6 @@ class Lease:
         # Released at the end. Unlike an Event, which is written in Python, Ctrl-C leaves it whole.
         self._ended = threading.Lock()
         self._ended.acquire()
-        self._renewal: threading.Thread | None = None
         self._over = False
         """Whether the turn is over, so that the lease is not extended any more."""
 
@@ -141,10 +142,8 @@ class Lease:
     def _take(self) -> bool:
         """Take the lease if it is free; return whether it was."""
         seconds = real("lease()", self._store.lease(self._conversation, self._holder))
-        if 0 < seconds < float("inf"):
-            given = (weakref.ref(self), self._ended, seconds / 3)
-            self._renewal = threading.Thread(target=_renew, args=given, daemon=True)
-            _start(self._renewal)
+        if 0 < seconds < float("inf") and not sys.is_finalizing():
+            _begin(_renew, weakref.ref(self), self._ended, seconds / 3)
         return seconds > 0
 
     def renew(self) -> bool:
@@ -154,16 +153,14 @@ class Lease:
             # decides which answer is kept.
             with contextlib.suppress(Exception):
                 self._store.lease(self._conversation, self._holder)
+                if self._over:  # The lease may have been released before it was extended.
+                    self._store.release(self._conversation, self._holder)
         return not self._over
 
     def _release(self) -> None:
+        self._over = True
         with contextlib.suppress(RuntimeError):  # It was released before.
             self._ended.release()
-        if self._renewal is not None:
-            # A renewal under way would take the lease again after its release; one that Ctrl-C
-            # keeps from starting cannot be joined.
-            with contextlib.suppress(RuntimeError):
-                self._renewal.join()
         self._store.release(self._conversation, self._holder)
 
     def _try_release(self) -> None:
@@ -176,19 +173,26 @@ class Lease:
 
     def _start_release(self) -> None:
         """Release the lease in a thread, and wait for a short time only."""
-        release = threading.Thread(target=self._try_release, daemon=True)
+        released = threading.Lock()
+        released.acquire()
+
+        def release() -> None:
+            self._try_release()
+            released.release()
+
         # A process that ends, or has too many threads or no memory, starts none.
         with contextlib.suppress(RuntimeError, MemoryError):
-            _start(release)
-            release.join(_RELEASE_S)
+            _begin(release)
+            released.acquire(timeout=_RELEASE_S)
 
 
-def _start(thread: threading.Thread) -> None:
-    if sys.is_finalizing():
-        # Python 3.11 would wait for ever for the start of the thread.
-        raise RuntimeError("the interpreter ends, and starts no more threads")
+def _begin(work: Callable[..., None], *arguments: object) -> None:
+    """Run a function in a thread, whose start and end the caller does not wait for.
+
+    The collector may run `__del__` in the thread, which may wait for the turn of the caller.
+    """
     check_memory()
-    thread.start()
+    _thread.start_new_thread(work, arguments)
 
 
 def _renew(of: weakref.ref[Lease], ended: threading.Lock, pause: float) -> None:
@@ -224,7 +228,10 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     done: Future[_Result] = Future()
     try:
         loop.run_in_executor(
-            _threads(os.getpid()), run_unless_cancelled, done, partial(context.run, function)
+            _threads(os.getpid()),
+            run_unless_cancelled,
+            done,
+            partial(context.run, for_task(function)),
         )
     except RuntimeError:
         # The system starts no more threads. One that is there may take the work all the same.
