@@ -65,6 +65,13 @@ class Guard:
                     self._catch_up()
             finally:
                 self.is_running = False
+                # A handler may have postponed work until just before.
+                while self._later:
+                    self.is_running = True
+                    try:
+                        self._catch_up()
+                    finally:
+                        self.is_running = False
         finally:
             if held[0]:
                 self._lock.release()

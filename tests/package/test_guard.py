@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from types import FrameType
 
 import pytest
 
@@ -89,3 +91,25 @@ def test_threads_wait_for_each_other() -> None:
     for thread in threads:
         thread.join()
     assert most == [1] * 20
+
+
+@pytest.mark.parametrize("event", ["call", "return"])
+@pytest.mark.parametrize("time", [1, 2])
+def test_work_that_is_postponed_at_any_moment_is_done(event: str, time: int) -> None:
+    """A handler of a signal may run as the guard looks for postponed work for the last time."""
+    noted, seen = Noted(), []
+
+    def handler(frame: FrameType, found: str, argument: object) -> None:
+        if found == event and frame.f_code.co_name == "_catch_up":
+            seen.append(event)
+            if len(seen) == time:
+                sys.setprofile(None)
+                noted.later()
+
+    sys.setprofile(handler)
+    try:
+        noted.first()
+    finally:
+        sys.setprofile(None)
+    assert "later" in noted.noted
+    assert not noted._guard.is_running
