@@ -85,7 +85,7 @@ fn on_payload<T: Send>(
 ///     Whether names may contain non-ASCII characters. Readers accept them, but the grammar does
 ///     not allow writers to use them.
 /// locations : bool
-///     Whether locations are written. Readers of GCF versions before 3.6 reject them.
+///     Whether locations are written. gcf-python 2.8 and crate gcf 3.1 reject them.
 ///
 /// Returns
 /// -------

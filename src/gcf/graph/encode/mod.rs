@@ -46,7 +46,7 @@ pub struct EncodeOptions {
     /// Whether names may contain non-ASCII characters. Decoders accept them, but the grammar forbids
     /// encoders to write them.
     pub allow_unicode: bool,
-    /// Whether locations are written. Decoders of GCF before 3.6 reject them.
+    /// Whether locations are written. gcf-python 2.8 and crate gcf 3.1 reject them.
     pub locations: bool,
     /// The maximum total size in bytes of the names of edges, which [`pack_root`](super::pack_root) reads and
     /// a delta writes once per edge.
