@@ -134,6 +134,17 @@ def path_columns(count: int) -> str:
     return lines(f"## [1]{{{names}}}", "|".join(["1"] * count))
 
 
+def short_paths(count: int) -> str:
+    names = ",".join(f'"c{n}>x"' for n in range(count))
+    return lines(f"## [1]{{{names}}}", "|".join(["1"] * count))
+
+
+def long_paths(count: int) -> str:
+    """Paths that share no name, so that each of their names is a node."""
+    names = ",".join(f'"c{n}{">x" * 100}"' for n in range(count))
+    return lines(f"## [1]{{{names}}}", "|".join(["1"] * count))
+
+
 def absent_paths(count: int) -> str:
     """A row with one leaf of many, at the end of a deep path."""
     names = ",".join(f'"{">".join("a" * 40)}>c{n}"' for n in range(count))
@@ -165,6 +176,8 @@ TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
     "escapes": (escapes, 1000, 400_000),
     "comments": (comments, 200, 80_000),
     "path columns": (path_columns, 200, 60_000),
+    "short paths": (short_paths, 200, 60_000),
+    "long paths": (long_paths, 10, 3_000),
     "absent paths": (absent_paths, 50, 8_000),
 }
 

@@ -8,8 +8,8 @@ use crate::gcf::syntax::declaration::Field;
 use crate::gcf::syntax::name_index::NameIndex;
 use crate::gcf::syntax::scalar::Token;
 use crate::gcf::syntax::string;
-use crate::interrupt::polled;
-use crate::memory;
+use crate::interrupt::{poll, polled};
+use crate::memory::{self, push, require};
 use crate::walk::Scalar;
 use hashbrown::HashMap;
 use std::ops::Range;
@@ -117,6 +117,8 @@ impl PathMarks {
     /// Marks the nodes that a row has. The work is linear in the number of cells and marked nodes.
     pub(crate) fn mark<N>(&mut self, columns: &TableColumns<N>, cells: &[Token<'_>]) {
         self.row += 1;
+        let more = columns.paths.len() - self.nodes.len().min(columns.paths.len());
+        require(self.nodes.try_reserve(more));
         self.nodes.resize(columns.paths.len(), PathMark::default());
         for leaf in &columns.leaves {
             if cells[leaf.cell] == Token::Missing {
@@ -149,6 +151,9 @@ const SCANNED: usize = 12;
 
 /// The bytes of memory that a field takes at most, without its name.
 pub(crate) const FIELD_SIZE: usize = 512;
+
+/// How many steps are planned between two polls.
+const POLLED: usize = 4096;
 
 /// How much the expansion counts for a value, and in addition for an object.
 pub(crate) const VALUE_SIZE: u64 = 16;
@@ -264,6 +269,7 @@ where
 
     fn node(&mut self, name: &str, parent: Option<usize>) -> Result<usize, E> {
         let key = (self.prepare)(Prepare::Key(name))?;
+        self.columns.paths.try_reserve(1).map_err(Box::<Fault>::from)?;
         let value = PathValue::Object(Vec::new());
         let expansion = name.len() as u64;
         self.columns.paths.push(PathNode { key, value, expansion, parent, leaves: 0 });
@@ -297,12 +303,17 @@ where
                         parent.expansion += OBJECT_SIZE + VALUE_SIZE;
                         self.columns.path_expansion += parent.expansion;
                     }
+                    children.try_reserve(1).map_err(Box::<Fault>::from)?;
                     children.push(child);
                 }
-                self.children.get_or_insert_default().insert(place, child);
+                let children = self.children.get_or_insert_default();
+                let reserved = children.try_reserve(1);
+                reserved.map_err(|_| Box::<Fault>::from(memory::exhausted()))?;
+                children.insert(place, child);
                 child
             };
         }
+        self.columns.leaves.try_reserve(1).map_err(Box::<Fault>::from)?;
         let node = &mut self.columns.paths[at];
         match &node.value {
             PathValue::Object(children) if children.is_empty() => {
@@ -394,13 +405,14 @@ impl Plan {
     /// Plans the rows of a table; `None` if its members do not follow the order of the cells, or if it has
     /// list columns.
     fn new<N>(columns: &TableColumns<N>) -> Option<Self> {
-        let mut plan = Self { steps: Vec::with_capacity(columns.members.len()), depth: 1 };
+        let mut plan = Self { steps: Vec::new(), depth: 1 };
+        require(plan.steps.try_reserve(columns.members.len()));
         let mut cells = 0..columns.width;
         for (member, declared) in columns.members.iter().enumerate() {
             match declared.source {
-                Source::Constant(_) => plan.steps.push(Step::Constant { member }),
+                Source::Constant(_) => push(&mut plan.steps, Step::Constant { member }),
                 Source::Cell(cell) if cells.next() == Some(cell) => {
-                    plan.steps.push(Step::Cell { member });
+                    push(&mut plan.steps, Step::Cell { member });
                 }
                 Source::Path(root) if plan.add_node(columns, root, 1, &mut cells) => {}
                 Source::Cell(_) | Source::List(_) | Source::Path(_) => return None,
@@ -416,18 +428,21 @@ impl Plan {
         depth: usize,
         cells: &mut impl Iterator<Item = usize>,
     ) -> bool {
+        if self.steps.len().is_multiple_of(POLLED) {
+            poll();
+        }
         match &columns.paths[node].value {
             PathValue::Leaf(cell) => {
-                self.steps.push(Step::Leaf { node });
+                push(&mut self.steps, Step::Leaf { node });
                 cells.next() == Some(*cell)
             }
             PathValue::Object(children) => {
                 self.depth = self.depth.max(depth + 1);
                 let open = self.steps.len();
-                self.steps.push(Step::Open { node, after: 0 });
+                push(&mut self.steps, Step::Open { node, after: 0 });
                 let ordered =
                     children.iter().all(|&child| self.add_node(columns, child, depth + 1, cells));
-                self.steps.push(Step::Close);
+                push(&mut self.steps, Step::Close);
                 self.steps[open] = Step::Open { node, after: self.steps.len() };
                 ordered
             }
