@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from compactwire.errors import NestedTurn
-from compactwire.turns import MemorySessionStore, SavedSession, Sender, SQLiteSessionStore
+from compactwire.turns import MemorySessionStore, SavedSession, Sender, SQLiteSessionStore, Turn
 from tests.strategies.moments import visited
 from tests.turns.test_moments import FILES
 
@@ -46,7 +46,8 @@ def test_a_store_in_memory_forgets_after_the_call_that_was_interrupted() -> None
     assert store.load("old") is None
 
 
-def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error() -> None:
+@pytest.mark.parametrize("in_another_task", [False, True])
+def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error(*, in_another_task: bool) -> None:
     """The collector may run `__del__` there, for which the task would wait for ever."""
     sender, others, refused = Sender(), Sender(), []
 
@@ -61,9 +62,12 @@ def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error() -> None:
     async def respond(request: Any) -> str:
         return "answer"
 
+    async def deliver(turn: Turn) -> str | bytes:
+        answering = store.answer_async("c", turn, respond)
+        return await (asyncio.create_task(answering) if in_another_task else answering)
+
     store = Store()
-    sending = sender.send_async(lambda turn: store.answer_async("c", turn, respond), context="a")
-    assert asyncio.run(sending) == "answer"
+    assert asyncio.run(sender.send_async(deliver, context="a")) == "answer"
     assert [one.conversation for one in refused] == ["c", None]
     assert others.send(lambda turn: store.answer("d", turn, lambda _: "y"), context="c") == "y"
 

@@ -30,17 +30,17 @@ class _Holder(NamedTuple):
     """The task, if the turn waits in an event loop of the thread."""
 
 
-# The turns that a task holds, one within the other, and those that wait for the work of a thread.
+# The turns that a task is within, and those that may wait for the work of a thread.
 _held: ContextVar[tuple[_Holder, ...]] = ContextVar("compactwire_turns", default=())
 _working = threading.local()
 
 
 def for_task(work: Callable[[], _Result]) -> Callable[[], _Result]:
-    """Prepare work for a thread that the task waits for, where a turn of the task is an error."""
-    import asyncio
+    """Prepare work for a thread that the task waits for, where a turn of the task is an error.
 
-    task = asyncio.current_task()
-    held = tuple(one for one in _held.get() if one.task is task)
+    So is one that the task is a part of, which may wait for the task.
+    """
+    held = _held.get()
 
     def worked() -> _Result:
         _working.held = held
