@@ -181,6 +181,9 @@ TEXTS: dict[str, tuple[Callable[[int], str], int, int]] = {
     "absent paths": (absent_paths, 50, 8_000),
 }
 
+# A line takes more than a text of many lines.
+LINES = {"long paths": 64 + TEXT}
+
 # Texts with a large expansion
 
 
@@ -387,7 +390,7 @@ CASES = [
         for name, (make, size, large) in TEXTS.items()
         for case in (
             Case(f"loads, {name}", gcf.loads, make, size, large),
-            Case(f"to_json, {name}", gcf.to_json, make, size, large, TEXT),
+            Case(f"to_json, {name}", gcf.to_json, make, size, large, LINES.get(name, TEXT)),
             Case(f"iter_rows, {name}", iter_rows, make, size, large),
         )
     ),
