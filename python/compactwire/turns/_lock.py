@@ -24,14 +24,21 @@ _AT_ONCE, _WAITING = (False,), (True,)
 _CALL: Callable[[Any], None] = call
 
 
+class _Mark:
+    """A turn of a task, in contexts: those of tasks that it begins may live on after it."""
+
+    is_over = False
+
+
 class _Holder(NamedTuple):
     thread: int
-    task: asyncio.Task[object] | None
+    task: asyncio.Task[object] | None = None
     """The task, if the turn waits in an event loop of the thread."""
+    mark: _Mark | None = None
 
 
 # The turns that a task is within, and those that may wait for the work of a thread.
-_held: ContextVar[tuple[_Holder, ...]] = ContextVar("compactwire_turns", default=())
+_held: ContextVar[tuple[_Mark, ...]] = ContextVar("compactwire_turns", default=())
 _working = threading.local()
 
 
@@ -79,7 +86,7 @@ class TurnLock:
         holder = self._holder
         if holder is None or not self._lock.locked():
             return
-        is_awaited = any(holder is one for one in getattr(_working, "held", ()))
+        is_awaited = holder.mark in getattr(_working, "held", ())
         if not is_awaited and holder.thread != threading.get_ident():
             return
         if is_awaited or task is None or holder.task in (None, task):
@@ -100,7 +107,7 @@ class TurnLock:
         if sys.is_finalizing() and self._lock.locked():
             message = "a thread that the end of the interpreter has stopped holds the turn"
             raise RuntimeError(message)
-        holder = _Holder(threading.get_ident(), None)
+        holder = _Holder(threading.get_ident())
         take, leave = self._taking(holder, _WAITING), self._leaving()
         try:
             any(take)
@@ -117,25 +124,27 @@ class TurnLock:
 
         task = asyncio.current_task()
         self.check(task)
-        holder = _Holder(threading.get_ident(), task)
-        leave, outer = self._leaving(), _held.get()
+        mark, outer = _Mark(), tuple(one for one in _held.get() if not one.is_over)
+        holder = _Holder(threading.get_ident(), task, mark)
+        leave = self._leaving()
         try:
             while True:
                 any(self._taking(holder, _AT_ONCE))
                 if self._holder is holder:
                     break
                 await wait()
-            _held.set((*outer, holder))
+            _held.set((*outer, mark))
             return await work()
         finally:
             if self._holder is holder:
                 any(leave)
+            mark.is_over = True
             # Not by a token, with which a coroutine could not be closed outside of its task.
             _held.set(outer)
 
     def use(self, work: Callable[[], None]) -> None:
         """Hold the lock while a function runs, if the lock is free."""
-        holder = _Holder(threading.get_ident(), None)
+        holder = _Holder(threading.get_ident())
         take, leave = self._taking(holder, _AT_ONCE), self._leaving()
         try:
             any(take)
