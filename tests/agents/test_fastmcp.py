@@ -221,18 +221,21 @@ def test_a_version_of_a_tool_with_an_interface_stays_whole() -> None:
     assert [asyncio.run(call(one)) for one in ("1.0", "2.0", None)] == [TEXT, SHORT, SHORT]
 
 
-@pytest.mark.parametrize("search", [False, True])
-def test_an_interface_of_an_app_gets_whole_results(*, search: bool) -> None:
+@pytest.mark.parametrize("search", ["", "here", "mounted"])
+def test_an_interface_of_an_app_gets_whole_results(search: str) -> None:
     app, one = FastMCPApp("tasks"), FastMCP("one")
+    served = FastMCP("outer") if search == "mounted" else one
     app.tool(name="rows")(lambda: ToolResult(content=TEXT, structured_content={"result": ROWS}))
     one.add_provider(app)
     one.tool(name="other")(lambda: ToolResult(content=TEXT, structured_content={"result": ROWS}))
-    one.add_middleware(CompactMiddleware(structured="drop"))
+    served.add_middleware(CompactMiddleware(structured="drop"))
     if search:
         one.add_transform(BM25SearchTransform())
+    if served is not one:
+        served.mount(one)
 
     async def call() -> Any:
-        async with Client(one) as client:
+        async with Client(served) as client:
             # The program of an interface calls a tool by this name.
             whole = await client.call_tool_mcp(hashed_backend_name("tasks", "rows"), {})
             return whole, await client.call_tool_mcp("other", {})

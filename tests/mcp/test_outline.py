@@ -73,6 +73,9 @@ MANY = b"[" + b"[]," * 2_100_000 + b"0]"
         (b'{"result":{"x":%b} , "id":3}\n', {"result": None, "id": 3}),
         (b'{"id":4,"result":%b,"a":"b},"}', {"id": 4, "result": None, "a": "b},"}),
         (b'{"id":4,"result":%b,"a":"]]]]]]]]]"}', {"id": 4, "result": None}),
+        (b'{"result":%b,"id":4,"_meta":{}}', {"result": None, "id": 4, "_meta": {}}),
+        (b'{"result":%b,"id":4,"_meta":[[[[[[[[[]]]]]]]]]}', []),
+        (b'{"method":"x","params":%b}', []),
         (b'[{"id":5,"method":"x","params":%b}]', []),
     ],
 )

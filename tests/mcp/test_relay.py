@@ -226,7 +226,12 @@ def test_output_schemas_leave_the_list_of_tools() -> None:
 
 @pytest.mark.parametrize(
     "member",
-    ['"maximum":0.12345678901234567890123', '"multipleOf":1e400', '"default":{"a":1,"a":2}'],
+    [
+        '"maximum":0.12345678901234567890123',
+        '"multipleOf":1e400',
+        '"minimum":1e9999999999999999999999',
+        '"default":{"a":1,"a":2}',
+    ],
 )
 def test_a_definition_that_python_would_change_stays(member: str) -> None:
     one = Connection(structured="keep", definitions="slim")

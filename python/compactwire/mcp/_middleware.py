@@ -175,8 +175,7 @@ class CompactMiddleware(Middleware):
         if context.fastmcp_context is None:
             return bool(self._has_interfaces)
         server = context.fastmcp_context.fastmcp
-        if any(isinstance(one, CatalogTransform) for one in server.transforms):
-            # A search for tools stands in the list in place of the tools.
+        if _hides_tools(server):
             return True
         if self._has_interfaces is None:
             # Another process may have sent the client the list of tools.
@@ -193,6 +192,18 @@ class CompactMiddleware(Middleware):
         if self._projector.slim:
             changed["parameters"] = slim(tool.parameters)
         return tool.model_copy(update=changed) if changed else tool
+
+
+def _hides_tools(provider: Any) -> bool:
+    """Whether a search for tools stands in place of them, in the list of a server or below it."""
+    below = [
+        *getattr(provider, "providers", ()),
+        *filter(None, [getattr(provider, "server", None)]),
+    ]
+    transforms = getattr(provider, "transforms", ())
+    return any(isinstance(one, CatalogTransform) for one in transforms) or any(
+        map(_hides_tools, below)
+    )
 
 
 async def _has_interface(context: Any, call: Any) -> bool:

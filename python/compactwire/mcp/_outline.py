@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["outline"]
 
+_BATCH = re.compile(rb"[ \t\r\n]*\[")
 # What stands between strings and brackets.
 _PLAIN = re.compile(rb"[ \t\r\n,:0-9eE+.\-truefalsn]*")
 _LONG_NUMBER = re.compile(rb'("(?:[^"\\]|\\.)*")|[0-9eE+.\-]{1000,}', re.DOTALL)
@@ -32,13 +33,13 @@ _MAX_IN_STRINGS = 8
 def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
     """The message or batch with null for each nested value; without recursion, in linear time.
 
-    None if it is not JSON. After the limit of steps, this is not known: then the message as far as
-    it was read, with the members that stand at its end, or an empty list for a batch.
+    None if it is not JSON. After the limit of steps, this is not known: then the members of a
+    message at its beginning and its end, if the id is one of these, and otherwise an empty list.
     """
     kept: list[bytes] = []
     closing = bytearray()
     at = begun = 0
-    level = 2 if text.lstrip().startswith(b"[") else 1
+    level = 2 if _BATCH.match(text) else 1
     for _ in range(_MAX_STEPS):
         at = _after_plain(text, at)
         if at == len(text):
@@ -64,11 +65,15 @@ def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
 def _both_ends(kept: list[bytes], text: bytes) -> dict[str, Any] | list[Any]:
     """The members of an object before and after those with many strings and brackets."""
     at = len(text.rstrip()) - 1
+    ends = [b"}"]
     for _ in range(_MAX_IN_STRINGS):
         at = max(text.rfind(bracket, 0, at) for bracket in (b"}", b"]"))
-        if message := _read([*kept, text[at + 1 :]]):
+        ends.append(text[at + 1 :])
+    for end in reversed(ends):
+        message = _read([*kept, end])
+        if message and "id" in message:
             return message
-    return _read([*kept, b"}"]) or []
+    return []
 
 
 def _after_plain(text: bytes, at: int) -> int:

@@ -59,7 +59,7 @@ def exact_value(text: str, at: int) -> Any:
     """
     try:
         return _EXACT.raw_decode(text, at)[0]
-    except ValueError:
+    except (ValueError, ArithmeticError):  # `decimal` does not have each exponent.
         return None
 
 

@@ -117,8 +117,7 @@ impl PathMarks {
     /// Marks the nodes that a row has. The work is linear in the number of cells and marked nodes.
     pub(crate) fn mark<N>(&mut self, columns: &TableColumns<N>, cells: &[Token<'_>]) {
         self.row += 1;
-        let more = columns.paths.len() - self.nodes.len().min(columns.paths.len());
-        require(self.nodes.try_reserve(more));
+        require(self.nodes.try_reserve(columns.paths.len().saturating_sub(self.nodes.len())));
         self.nodes.resize(columns.paths.len(), PathMark::default());
         for leaf in &columns.leaves {
             if cells[leaf.cell] == Token::Missing {
