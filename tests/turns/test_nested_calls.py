@@ -16,7 +16,14 @@ from typing import Any
 import pytest
 
 from compactwire.errors import NestedTurn
-from compactwire.turns import MemorySessionStore, SavedSession, Sender, SQLiteSessionStore, Turn
+from compactwire.turns import (
+    MemorySessionStore,
+    SavedSession,
+    Sender,
+    SQLiteSessionStore,
+    Turn,
+    _lock,
+)
 from tests.strategies.moments import visited
 from tests.turns.test_moments import FILES
 
@@ -158,3 +165,28 @@ def test_a_handler_of_a_signal_does_not_wait_for_the_statement_that_it_interrupt
     store._guard.soon(store.close)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         len(store)
+
+
+def test_tasks_that_begin_each_other_keep_no_turn_that_is_over() -> None:
+    """A task has a copy of the context of the turn that has begun it."""
+    store, ended, held = MemorySessionStore(), asyncio.Event(), []
+
+    async def step(left: int) -> None:
+        async def respond(request: Any) -> str:
+            held.append(len(_lock._held.get()))
+            steps.append(asyncio.create_task(step(left - 1)) if left else ended.set())
+            return "ok"
+
+        async def deliver(turn: Turn) -> str | bytes:
+            return await store.answer_async(str(left), turn, respond)
+
+        await Sender().send_async(deliver, context="c")
+
+    async def main() -> None:
+        await step(30)
+        await ended.wait()
+
+    steps: list[object] = []
+    asyncio.run(main())
+    assert len(held) == 31
+    assert max(held) <= 4
