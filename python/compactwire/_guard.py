@@ -21,6 +21,14 @@ _Result = TypeVar("_Result")
 _Nested = TypeVar("_Nested")
 
 
+_entered = threading.local()
+
+
+def is_within() -> bool:
+    """Whether this thread is within a function that runs in a guard, for which others may wait."""
+    return getattr(_entered, "depth", 0) > 0
+
+
 class Guard:
     """Runs functions one at a time, whichever threads call.
 
@@ -56,14 +64,17 @@ class Guard:
                 raise RuntimeError(message)
             if self.is_running:
                 return nested()
+            depth = getattr(_entered, "depth", 0)
             self.is_running = True
             try:
+                _entered.depth = depth + 1
                 self._catch_up()
                 try:
                     return work()
                 finally:
                     self._catch_up()
             finally:
+                _entered.depth = depth
                 self.is_running = False
                 # A handler may have postponed work until just before.
                 while self._later:

@@ -207,7 +207,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "conformance._run": {"_texts", "errors", "conformance._compare"}
     | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},
     "turns": {f"turns.{name}" for name in ("_memory", "_sender", "_sqlite", "_stores")},
-    "turns._lock": {"errors"},
+    "turns._lock": {"_guard", "errors"},
     "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
     "turns._lease": {"_texts", "_threads", "errors", "turns._lock"},
     "turns._stores": {"_core", "_texts", "errors"}

@@ -6,9 +6,12 @@ The exception is kept, as an interactive session does: nothing may wait until it
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
@@ -87,11 +90,44 @@ def test_a_turn_of_another_thread_is_not_taken_back() -> None:
     assert sender.send(deliver, context="x") == "b"
 
 
+def test_a_sender_that_goes_on_stays_there_if_a_signal_has_ended_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, sender, numbers = MemorySessionStore(), Sender(), []
+
+    def deliver(turn: Turn) -> Any:
+        numbers.append(turn.number)
+        return store.answer("c", turn, lambda request: "ok")
+
+    def raises(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "return" and frame.f_code.co_name == "_delivered":
+            raise KeyboardInterrupt
+
+    def late(turn: Turn | None) -> None:
+        with ThreadPoolExecutor() as other:
+            other.submit(sender.go_on, 10).result(20)
+        lose(turn)
+
+    lose = sender._lose
+    monkeypatch.setattr(sender, "_lose", late)
+    sys.setprofile(raises)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            sender.send(deliver, context="x")
+    finally:
+        sys.setprofile(None)
+    sender.send(deliver, context="x")
+    assert numbers == [1, 11]
+
+
+@pytest.mark.parametrize(
+    "again", [lambda one: one, copy.copy, lambda one: pickle.loads(pickle.dumps(one))]
+)
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("function", ["_delivered", "sent", "any"])
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_turn_that_a_signal_ends_after_its_delivery_is_answered_once(
-    function: str, *, checked: bool, is_async: bool
+    function: str, again: Callable[[Sender], Sender], *, checked: bool, is_async: bool
 ) -> None:
     """A handler may raise until the call has returned, also where its turn is delivered."""
     store = MemorySessionStore(checked=checked)
@@ -129,6 +165,7 @@ def test_a_turn_that_a_signal_ends_after_its_delivery_is_answered_once(
             send(2)
     finally:
         sys.setprofile(None)
+    sender = again(sender)
     send(2)
     send(3)
     assert asked == [(1, [1]), (2, [2]), (3, [3])]

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -53,8 +54,8 @@ def test_a_store_in_memory_forgets_after_the_call_that_was_interrupted() -> None
     assert store.load("old") is None
 
 
-@pytest.mark.parametrize("in_another_task", [False, True])
-def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error(*, in_another_task: bool) -> None:
+@pytest.mark.parametrize("way", ["task", "another task", "function"])
+def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error(way: str) -> None:
     """The collector may run `__del__` there, for which the task would wait for ever."""
     sender, others, refused = Sender(), Sender(), []
 
@@ -71,10 +72,13 @@ def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error(*, in_another_ta
 
     async def deliver(turn: Turn) -> str | bytes:
         answering = store.answer_async("c", turn, respond)
-        return await (asyncio.create_task(answering) if in_another_task else answering)
+        return await (asyncio.create_task(answering) if way == "another task" else answering)
 
     store = Store()
-    assert asyncio.run(sender.send_async(deliver, context="a")) == "answer"
+    if way == "function":
+        assert sender.send(lambda turn: asyncio.run(deliver(turn)), context="a") == "answer"
+    else:
+        assert asyncio.run(sender.send_async(deliver, context="a")) == "answer"
     assert [one.conversation for one in refused] == ["c", None]
     assert others.send(lambda turn: store.answer("d", turn, lambda _: "y"), context="c") == "y"
 
@@ -165,6 +169,33 @@ def test_a_handler_of_a_signal_does_not_wait_for_the_statement_that_it_interrupt
     store._guard.soon(store.close)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         len(store)
+
+
+def test_a_turn_within_a_call_of_the_store_does_not_wait_for_another_thread(
+    tmp_path: Path,
+) -> None:
+    """The other thread may wait for the store, which this one holds."""
+    begun, ends = threading.Event(), threading.Event()
+
+    def respond(request: Any) -> str:
+        begun.set()
+        ends.wait(20)
+        return "ok"
+
+    def nested() -> bool:
+        # As `__del__` of an object that the collector frees in the middle of a statement.
+        with pytest.raises(NestedTurn, match="may wait for the call"):
+            store.answer("c", Turn(1, "x"), lambda _: "x")
+        return True
+
+    with SQLiteSessionStore(tmp_path / "store.db") as store, ThreadPoolExecutor() as threads:
+        sending = threads.submit(
+            Sender().send, lambda turn: store.answer("c", turn, respond), context="a"
+        )
+        assert begun.wait(20)
+        assert store._guard.run(nested, bool)
+        ends.set()
+        assert sending.result(20) == "ok"
 
 
 def test_tasks_that_begin_each_other_keep_no_turn_that_is_over() -> None:

@@ -244,6 +244,46 @@ def test_a_turn_does_not_wait_for_the_thread_of_its_lease(
     assert (answered, others) == ([1, 2], ["ok"])
 
 
+def test_a_lease_lasts_from_the_end_of_the_wait_for_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SQLiteSessionStore(path, lease_s=1.0) as store:
+        # Another program writes the file, such as a backup.
+        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        end = threading.Timer(1.5, other.execute, ("COMMIT",))
+        end.start()
+        assert store.lease("one", "first") == 1.0
+        assert store.lease("one", "second") == 0.0
+        end.join()
+        other.close()
+
+
+def test_a_lease_ends_without_memory_for_the_thread_that_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[BaseException] = []
+
+    def no_memory() -> None:
+        raise MemoryError
+
+    async def respond(request: cw.Request) -> str:
+        monkeypatch.setattr(_lease, "check_memory", no_memory)
+        raise Lost
+
+    async def main() -> None:
+        turn = Turn(1, cw.Session().encode_request(context="a"))
+        try:
+            await store.answer_async("one", turn, respond)
+        except Lost as error:
+            failures.append(error)  # Its traceback keeps the lease.
+
+    with SQLiteSessionStore(tmp_path / "store.db", lease_s=0.3) as store:
+        asyncio.run(main())
+        assert failures
+        time.sleep(0.7)
+        assert store.lease("one", "another") == 0.3
+
+
 def test_a_lease_that_is_extended_while_it_is_released_ends(tmp_path: Path) -> None:
     with SQLiteSessionStore(tmp_path / "store.db") as store:
         lease = _lease.Lease(store, "one", 1, time.monotonic())

@@ -116,6 +116,7 @@ class Lease:
         await self._end(error)
 
     async def _end(self, error: BaseException | None) -> None:
+        self._over = True
         if error is None:
             await finished(self._release)
         elif isinstance(error, GeneratorExit):
@@ -229,9 +230,9 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     try:
         loop.run_in_executor(
             _threads(os.getpid()),
-            run_unless_cancelled,
+            for_task(run_unless_cancelled),
             done,
-            partial(context.run, for_task(function)),
+            partial(context.run, function),
         )
     except RuntimeError:
         # The system starts no more threads. One that is there may take the work all the same.

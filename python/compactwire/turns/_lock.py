@@ -9,8 +9,9 @@ from contextvars import ContextVar
 from functools import partial
 from itertools import compress
 from operator import call
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
+from .._guard import is_within
 from ..errors import NestedTurn
 
 if TYPE_CHECKING:
@@ -25,34 +26,38 @@ _CALL: Callable[[Any], None] = call
 
 
 class _Mark:
-    """A turn of a task, in contexts: those of tasks that it begins may live on after it."""
+    """A turn, in contexts: those of tasks that it begins may live on after it."""
 
     is_over = False
 
 
 class _Holder(NamedTuple):
     thread: int
+    mark: _Mark
     task: asyncio.Task[object] | None = None
     """The task, if the turn waits in an event loop of the thread."""
-    mark: _Mark | None = None
 
 
-# The turns that a task is within, and those that may wait for the work of a thread.
+# The turns that a context is within, and those that may wait for the work of a thread.
 _held: ContextVar[tuple[_Mark, ...]] = ContextVar("compactwire_turns", default=())
 _working = threading.local()
 
 
-def for_task(work: Callable[[], _Result]) -> Callable[[], _Result]:
+def _under_way() -> tuple[_Mark, ...]:
+    return tuple(one for one in _held.get() if not one.is_over)
+
+
+def for_task(work: Callable[..., None]) -> Callable[..., None]:
     """Prepare work for a thread that the task waits for, where a turn of the task is an error.
 
     So is one that the task is a part of, which may wait for the task.
     """
-    held = _held.get()
+    held = _under_way()
 
-    def worked() -> _Result:
+    def worked(*arguments: object) -> None:
         _working.held = held
         try:
-            return work()
+            work(*arguments)
         finally:
             _working.held = ()
 
@@ -104,17 +109,35 @@ class TurnLock:
     def hold(self, work: Callable[[], _Result]) -> _Result:
         """Wait for the lock, and hold it while a function runs."""
         self.check()
-        if sys.is_finalizing() and self._lock.locked():
-            message = "a thread that the end of the interpreter has stopped holds the turn"
-            raise RuntimeError(message)
-        holder = _Holder(threading.get_ident())
-        take, leave = self._taking(holder, _WAITING), self._leaving()
+        must_not_wait = sys.is_finalizing() or is_within()
+        mark, outer = _Mark(), _under_way()
+        holder = _Holder(threading.get_ident(), mark)
+        arguments = _AT_ONCE if must_not_wait else _WAITING
+        take, leave = self._taking(holder, arguments), self._leaving()
         try:
             any(take)
+            if must_not_wait and self._holder is not holder:
+                self._refuse()
+            _held.set((*outer, mark))
             return work()
         finally:
-            if self._holder is holder:
-                any(leave)
+            try:
+                if self._holder is holder:
+                    any(leave)
+            finally:
+                mark.is_over = True
+                _held.set(outer)
+
+    def _refuse(self) -> NoReturn:
+        """Raise the error for a thread for which the turn under way waits, or waits for ever."""
+        if sys.is_finalizing():
+            message = "a thread that the end of the interpreter has stopped holds the turn"
+            raise RuntimeError(message)
+        raise NestedTurn(
+            "a turn of the same conversation is under way, and may wait for the call of a store "
+            f"that `__del__` or the handler of a signal has interrupted here: {self._advice}",
+            conversation=self._conversation,
+        )
 
     async def hold_async(
         self, work: Callable[[], Awaitable[_Result]], wait: Callable[[], Awaitable[object]]
@@ -124,8 +147,8 @@ class TurnLock:
 
         task = asyncio.current_task()
         self.check(task)
-        mark, outer = _Mark(), tuple(one for one in _held.get() if not one.is_over)
-        holder = _Holder(threading.get_ident(), task, mark)
+        mark, outer = _Mark(), _under_way()
+        holder = _Holder(threading.get_ident(), mark, task)
         leave = self._leaving()
         try:
             while True:
@@ -136,15 +159,17 @@ class TurnLock:
             _held.set((*outer, mark))
             return await work()
         finally:
-            if self._holder is holder:
-                any(leave)
-            mark.is_over = True
-            # Not by a token, with which a coroutine could not be closed outside of its task.
-            _held.set(outer)
+            try:
+                if self._holder is holder:
+                    any(leave)
+            finally:
+                mark.is_over = True
+                # Not by a token, with which a coroutine could not be closed outside of its task.
+                _held.set(outer)
 
     def use(self, work: Callable[[], None]) -> None:
         """Hold the lock while a function runs, if the lock is free."""
-        holder = _Holder(threading.get_ident())
+        holder = _Holder(threading.get_ident(), _Mark())
         take, leave = self._taking(holder, _AT_ONCE), self._leaving()
         try:
             any(take)

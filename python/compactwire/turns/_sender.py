@@ -208,12 +208,12 @@ class Sender:
         # A lock that tasks have waited for belongs to their event loop.
         if self._queue is None or self._queue[0] is not loop:
             self._queue = loop, asyncio.Lock()
-        async with self._queue[1]:
-            try:
+        try:
+            async with self._queue[1]:
                 return await self._lock.hold_async(sent, refuse)
-            except BaseException:
-                self._lose(turn)
-                raise
+        except BaseException:
+            self._lose(turn)
+            raise
 
     def go_on(self, last: int, /) -> None:
         """Go on after a `TurnConflict`: the next turn has a number after `last`.
@@ -238,6 +238,7 @@ class Sender:
 
         def moved() -> None:
             self._take_back()
+            self._last = None
             used = self._number if self._failed is not None else self._number - 1
             self._number = max(used, last) + 1
             self._failed = None
@@ -281,7 +282,7 @@ class Sender:
         return missing is not None
 
     def _lose(self, turn: Turn | None) -> None:
-        """Have the next call take a delivered turn back, if a signal has ended its call after all.
+        """Take a delivered turn back, if a signal has ended its call after all.
 
         Another thread that has begun the next turn goes on.
         """
@@ -289,6 +290,7 @@ class Sender:
         def put_back() -> None:
             if turn is not None and self._last == id(turn):
                 self._turn, self._encoded, self._last = turn, 0, None
+                self._take_back()
 
         self._lock.use(put_back)
 

@@ -32,6 +32,10 @@ _Result = TypeVar("_Result")
 # How long a call waits while another connection holds the file of a database.
 _BUSY_S = 30.0
 
+# A lease is written again if the wait for the file took more than a third of it, after which the
+# first renewal comes.
+_LEASE_WRITES, _LEASE_LEFT = 3, 2 / 3
+
 # The stores of one file share locks, so that a turn that waits for itself is found between them.
 _FILES = Locks()
 if hasattr(os, "register_at_fork"):
@@ -310,16 +314,24 @@ class SQLiteSessionStore(SessionStore):
         )
         if others:
             return 0.0
-        _, changed = self._run(
-            "INSERT INTO compactwire_leases_1 VALUES (?, ?, ?) ON CONFLICT (conversation) "
-            "DO UPDATE SET holder = excluded.holder, until = excluded.until "
-            "WHERE holder = excluded.holder OR until <= ?",
-            conversation,
-            holder,
-            now + self._lease_s,
-            now,
-        )
-        return self._lease_s if changed == 1 else 0.0
+        left = 0.0
+        for _ in range(_LEASE_WRITES):
+            now = time.time()
+            _, changed = self._run(
+                "INSERT INTO compactwire_leases_1 VALUES (?, ?, ?) ON CONFLICT (conversation) "
+                "DO UPDATE SET holder = excluded.holder, until = excluded.until "
+                "WHERE holder = excluded.holder OR until <= ?",
+                conversation,
+                holder,
+                now + self._lease_s,
+                now,
+            )
+            if changed != 1:
+                return 0.0
+            left = now + self._lease_s - time.time()
+            if left >= self._lease_s * _LEASE_LEFT:
+                return self._lease_s
+        return max(left, 0.0)
 
     def release(self, conversation: str, holder: str, /) -> None:
         """End the reservation of `holder`, and those that processes left when they died."""
