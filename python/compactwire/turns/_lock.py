@@ -44,7 +44,8 @@ _working = threading.local()
 
 
 def _under_way() -> tuple[_Mark, ...]:
-    return tuple(one for one in _held.get() if not one.is_over)
+    held = _held.get()
+    return tuple(one for one in held if not one.is_over) if held else held
 
 
 def for_task(work: Callable[..., None]) -> Callable[..., None]:
