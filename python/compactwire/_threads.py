@@ -6,9 +6,10 @@ import contextvars
 import functools
 import mmap
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
@@ -33,6 +34,27 @@ def check_memory() -> None:
     except OSError as error:
         message = "there is not enough memory for a new thread"
         raise MemoryError(message) from error
+
+
+held: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("held", default=())
+"""What a function or task holds, such as a turn. No thread that it waits for must wait for that."""
+
+_awaited = threading.local()
+
+
+def awaited() -> tuple[Any, ...]:
+    """What is held by those who may wait for the work of this thread."""
+    found: tuple[Any, ...] = getattr(_awaited, "held", ())
+    return found
+
+
+def work_for(holds: tuple[Any, ...], work: Callable[..., None], *arguments: object) -> None:
+    """Do the work for those who hold this, and who may wait for it."""
+    _awaited.held = holds
+    try:
+        work(*arguments)
+    finally:
+        _awaited.held = ()
 
 
 @functools.cache
@@ -127,7 +149,12 @@ def _begun(
     check_memory()
     try:
         loop.run_in_executor(
-            _pool(kind), run_unless_cancelled, done, functools.partial(context.run, work)
+            _pool(kind),
+            work_for,
+            held.get(),
+            run_unless_cancelled,
+            done,
+            functools.partial(context.run, work),
         )
     except NotImplementedError:
         # The event loop of a workflow that is replayed, which has no threads.

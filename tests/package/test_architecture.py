@@ -207,10 +207,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "conformance._run": {"_texts", "errors", "conformance._compare"}
     | {f"conformance._{name}" for name in ("cad", "claims", "compact", "gcf", "graph")},
     "turns": {f"turns.{name}" for name in ("_memory", "_sender", "_sqlite", "_stores")},
-    "turns._lock": {"_guard", "errors"},
+    "turns._lock": {"_guard", "_threads", "errors"},
     "turns._sender": {"_core", "_texts", "errors", "turns._lock"},
-    "turns._lease": {"_texts", "_threads", "errors", "turns._lock"},
-    "turns._stores": {"_core", "_texts", "errors"}
+    "turns._lease": {"_texts", "_threads", "errors"},
+    "turns._stores": {"_core", "_guard", "_texts", "errors"}
     | {f"turns.{name}" for name in ("_lease", "_lock", "_sender")},
     "turns._memory": {"_guard", "_table", "_texts", "turns._stores"},
     "turns._sqlite": {"_databases", "_guard", "_texts", "errors", "turns._sender", "turns._stores"},

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from compactwire import _threads
 from compactwire.errors import NestedTurn
 from compactwire.turns import (
     MemorySessionStore,
@@ -23,7 +24,6 @@ from compactwire.turns import (
     Sender,
     SQLiteSessionStore,
     Turn,
-    _lock,
 )
 from tests.strategies.moments import visited
 from tests.turns.test_moments import FILES
@@ -204,7 +204,7 @@ def test_tasks_that_begin_each_other_keep_no_turn_that_is_over() -> None:
 
     async def step(left: int) -> None:
         async def respond(request: Any) -> str:
-            held.append(len(_lock._held.get()))
+            held.append(len(_threads.held.get()))
             steps.append(asyncio.create_task(step(left - 1)) if left else ended.set())
             return "ok"
 

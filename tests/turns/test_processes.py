@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import compactwire as cw
+from compactwire.errors import NestedTurn
 from compactwire.turns import SavedSession, Sender, SQLiteSessionStore, Turn, _lease
 from tests.strategies.turns import HELLO, MORE, Lost, Server, frames_of
 
@@ -228,7 +229,10 @@ def test_a_turn_does_not_wait_for_the_thread_of_its_lease(
 
     def collected(*_: object) -> None:
         monkeypatch.undo()
-        others.append(sender.send(deliver, context="from the collector"))
+        try:
+            others.append(sender.send(deliver, context="from the collector"))
+        except NestedTurn:  # The turn is still under way.
+            others.append("nested")
 
     with SQLiteSessionStore(tmp_path / "store.db") as store:
         monkeypatch.setattr(_lease, "_renew", collected)
@@ -241,7 +245,7 @@ def test_a_turn_does_not_wait_for_the_thread_of_its_lease(
         end = time.monotonic() + 30
         while not others and time.monotonic() < end:
             time.sleep(0.01)
-    assert (answered, others) == ([1, 2], ["ok"])
+    assert (answered, others) in (([1, 2], ["ok"]), ([1], ["nested"]))
 
 
 def test_a_lease_lasts_from_the_end_of_the_wait_for_the_file(tmp_path: Path) -> None:
@@ -428,6 +432,7 @@ def test_a_store_that_is_opened_after_a_fork_does_not_wait_for_threads_of_the_pa
     script = """
 import os, signal, sys, threading
 import compactwire as cw
+from compactwire.errors import NestedTurn
 from compactwire.turns import SQLiteSessionStore, Turn
 
 frames = cw.Session().encode_request(context="hello")

@@ -22,9 +22,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .._texts import real
-from .._threads import check_memory, run_unless_cancelled
+from .._threads import check_memory, held, run_unless_cancelled, work_for
 from ..errors import TurnInProgress
-from ._lock import for_task
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -193,7 +192,7 @@ def _begin(work: Callable[..., None], *arguments: object) -> None:
     The collector may run `__del__` in the thread, which may wait for the turn of the caller.
     """
     check_memory()
-    _thread.start_new_thread(work, arguments)
+    _thread.start_new_thread(partial(work_for, held.get(), work), arguments)
 
 
 def _renew(of: weakref.ref[Lease], ended: threading.Lock, pause: float) -> None:
@@ -230,7 +229,9 @@ async def finished(function: Callable[[], _Result]) -> _Result:
     try:
         loop.run_in_executor(
             _threads(os.getpid()),
-            for_task(run_unless_cancelled),
+            work_for,
+            held.get(),
+            run_unless_cancelled,
             done,
             partial(context.run, function),
         )

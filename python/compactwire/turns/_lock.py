@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextvars import ContextVar
 from functools import partial
 from itertools import compress
 from operator import call
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from .._guard import is_within
+from .._threads import awaited, held
 from ..errors import NestedTurn
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _CALL: Callable[[Any], None] = call
 
 
 class _Mark:
-    """A turn, in contexts: those of tasks that it begins may live on after it."""
+    """A turn, in `held` of contexts: those of tasks that it begins may live on after it."""
 
     is_over = False
 
@@ -38,31 +38,9 @@ class _Holder(NamedTuple):
     """The task, if the turn waits in an event loop of the thread."""
 
 
-# The turns that a context is within, and those that may wait for the work of a thread.
-_held: ContextVar[tuple[_Mark, ...]] = ContextVar("compactwire_turns", default=())
-_working = threading.local()
-
-
-def _under_way() -> tuple[_Mark, ...]:
-    held = _held.get()
-    return tuple(one for one in held if not one.is_over) if held else held
-
-
-def for_task(work: Callable[..., None]) -> Callable[..., None]:
-    """Prepare work for a thread that the task waits for, where a turn of the task is an error.
-
-    So is one that the task is a part of, which may wait for the task.
-    """
-    held = _under_way()
-
-    def worked(*arguments: object) -> None:
-        _working.held = held
-        try:
-            work(*arguments)
-        finally:
-            _working.held = ()
-
-    return worked
+def _under_way() -> tuple[Any, ...]:
+    found = held.get()
+    return tuple(one for one in found if not one.is_over) if found else found
 
 
 class TurnLock:
@@ -92,7 +70,7 @@ class TurnLock:
         holder = self._holder
         if holder is None or not self._lock.locked():
             return
-        is_awaited = holder.mark in getattr(_working, "held", ())
+        is_awaited = holder.mark in awaited()
         if not is_awaited and holder.thread != threading.get_ident():
             return
         if is_awaited or task is None or holder.task in (None, task):
@@ -119,7 +97,7 @@ class TurnLock:
             any(take)
             if must_not_wait and self._holder is not holder:
                 self._refuse()
-            _held.set((*outer, mark))
+            held.set((*outer, mark))
             return work()
         finally:
             try:
@@ -127,7 +105,7 @@ class TurnLock:
                     any(leave)
             finally:
                 mark.is_over = True
-                _held.set(outer)
+                held.set(outer)
 
     def _refuse(self) -> NoReturn:
         """Raise the error for a thread for which the turn under way waits, or waits for ever."""
@@ -157,7 +135,7 @@ class TurnLock:
                 if self._holder is holder:
                     break
                 await wait()
-            _held.set((*outer, mark))
+            held.set((*outer, mark))
             return await work()
         finally:
             try:
@@ -166,7 +144,7 @@ class TurnLock:
             finally:
                 mark.is_over = True
                 # Not by a token, with which a coroutine could not be closed outside of its task.
-                _held.set(outer)
+                held.set(outer)
 
     def use(self, work: Callable[[], None]) -> None:
         """Hold the lock while a function runs, if the lock is free."""

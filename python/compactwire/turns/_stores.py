@@ -6,7 +6,6 @@ that answer. Both change in one step, so that a turn whose answer failed can be 
 
 from __future__ import annotations
 
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Hashable
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from .._core import Request, Session
+from .._guard import Guard
 from .._texts import (
     check_awaitable,
     check_callable,
@@ -59,12 +59,14 @@ class Locks:
     def renew(self) -> None:
         """Forget all locks: in the child of a fork, its parent's threads hold them for ever."""
         # A handler of a signal, or `__del__`, may take another lock while its thread takes one.
-        self._guard = threading.RLock()
+        self._guard = Guard()
         self._locks: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
     def of(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        with self._guard:
+        def made() -> Any:
             return self._locks.setdefault(key, make())
+
+        return self._guard.run(made, made)
 
 
 class TurnLocks:
