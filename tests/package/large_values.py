@@ -906,7 +906,28 @@ def gcf_loads(text: str) -> Shown:
     return Shown(arrow.gcf_loads(text, schema=schema))
 
 
+class Exported:
+    """Columns that are exported before the call, which has a limit."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        batch = import_module("pyarrow").RecordBatch.from_pylist(rows)
+        self.capsules = batch.__arrow_c_array__()
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        return self.capsules
+
+
+def many_columns(count: int) -> Exported:
+    return Exported([{f"f{n}": n for n in range(count)}])
+
+
+def many_nested_columns(count: int) -> Exported:
+    return Exported([{f"f{n}": [{"a": n}] for n in range(count)}])
+
+
 MANY_ROWS = [
+    case("dumps of many columns", gcf.dumps, many_columns, 9_000),
+    case("dumps of many nested columns", gcf.dumps, many_nested_columns, 9_000),
     # The bits for nulls take more than a megabyte, below which the reserve has memory.
     case("count_tokens of nulls", lambda rows: Shown(arrow.count_tokens(rows)), nulls, 9_000_000),
     case(

@@ -25,6 +25,9 @@ use std::ffi::{CStr, c_int};
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The memory of an array without its buffers, as a multiple of the size of its type.
+const PART_FACTOR: usize = 8;
+
 fn invalid(message: impl Into<String>) -> Error {
     Error::Producer(message.into())
 }
@@ -90,6 +93,7 @@ fn imported(
     if array.is_released() {
         return Err(invalid("the array was released: another consumer has taken it"));
     }
+    memory::ensure(data_type.size().saturating_mul(PART_FACTOR))?;
     layout::check(&mut array, data_type)?;
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;

@@ -6,6 +6,7 @@ use super::{Result, invalid};
 use crate::arrow::error::Error;
 use crate::excerpt::{excerpt, path_step};
 use crate::interrupt::poll;
+use crate::memory;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use std::ffi::{CStr, c_char, c_void};
@@ -13,6 +14,10 @@ use std::sync::Arc;
 
 /// The maximum nesting of a type. The crate `arrow-schema` parses it by recursion.
 const MAX_DEPTH: usize = 256;
+
+/// The bytes of memory that a part of a schema takes at most, without its name: its field, that which may be null,
+/// and the first columns of the type.
+const PART_SIZE: usize = 2048;
 
 /// `struct ArrowSchema`, to read its fields.
 #[repr(C)]
@@ -39,8 +44,10 @@ pub(in crate::arrow) fn field(schema: &FFI_ArrowSchema) -> Result<FieldRef> {
 
 /// The field that a schema describes.
 pub(in crate::arrow) fn parsed(schema: &FFI_ArrowSchema) -> Result<Field> {
+    let mut memory = 0;
     // SAFETY: the layout is that of the interface.
-    check_schema(unsafe { &*std::ptr::from_ref(schema).cast() }, 0)?;
+    check_schema(unsafe { &*std::ptr::from_ref(schema).cast() }, 0, &mut memory)?;
+    memory::ensure(memory)?;
     Field::try_from(schema).map_err(|_| unreadable(schema))
 }
 
@@ -100,7 +107,8 @@ fn is_readable_alone(schema: &FFI_ArrowSchema) -> bool {
     data_type.is_ok() && schema.metadata().is_ok()
 }
 
-fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
+/// Checks a part of a schema, and adds the memory that the crate `arrow-schema` takes for it.
+fn check_schema(schema: &RawSchema, depth: usize, memory: &mut usize) -> Result<()> {
     if schema.release.is_null() && depth == 0 {
         return Err(invalid("the schema was released: another consumer has taken it"));
     }
@@ -115,7 +123,10 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
         return Err(invalid("the schema has no format, or a text that is not UTF-8"));
     }
     // SAFETY: as above.
+    let name = if schema.name.is_null() { c"" } else { unsafe { CStr::from_ptr(schema.name) } };
+    // SAFETY: as above.
     let format = unsafe { CStr::from_ptr(schema.format) }.to_bytes();
+    *memory += PART_SIZE + 4 * (name.count_bytes() + format.len());
     if format.starts_with(b"w:-") || format.starts_with(b"+w:-") {
         return Err(invalid("the schema has values of a negative size"));
     }
@@ -136,11 +147,12 @@ fn check_schema(schema: &RawSchema, depth: usize) -> Result<()> {
         poll();
         // SAFETY: the schema has so many children.
         let child = unsafe { (*schema.children.add(at)).as_ref() };
-        check_schema(child.ok_or_else(|| invalid("a child of the schema is null"))?, depth + 1)?;
+        let child = child.ok_or_else(|| invalid("a child of the schema is null"))?;
+        check_schema(child, depth + 1, memory)?;
     }
     // SAFETY: the dictionary is null or a schema.
     match unsafe { schema.dictionary.as_ref() } {
-        Some(dictionary) => check_schema(dictionary, depth + 1),
+        Some(dictionary) => check_schema(dictionary, depth + 1, memory),
         None => Ok(()),
     }
 }
