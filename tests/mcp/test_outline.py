@@ -69,13 +69,14 @@ MANY = b"[" + b"[]," * 2_100_000 + b"0]"
     ("text", "found"),
     [
         (b'{"id":1,"method":"x","params":%b}', {"id": 1, "method": "x", "params": None}),
-        (b'{"params":{"x":%b}, "id":2, "a":"}"} \n', {"params": None, "id": 2, "a": "}"}),
+        (b'{"result":{"x":%b}, "id":2, "a":"}"} \n', {"result": None, "id": 2, "a": "}"}),
         (b'{"result":{"x":%b} , "id":3}\n', {"result": None, "id": 3}),
         (b'{"id":4,"result":%b,"a":"b},"}', {"id": 4, "result": None, "a": "b},"}),
         (b'{"id":4,"result":%b,"a":"]]]]]]]]]"}', {"id": 4, "result": None}),
         (b'{"result":%b,"id":4,"_meta":{}}', {"result": None, "id": 4, "_meta": {}}),
         (b'{"result":%b,"id":4,"_meta":[[[[[[[[[]]]]]]]]]}', []),
         (b'{"method":"x","params":%b}', []),
+        (b'{"id":1,"_meta":%b,"result":"]]]]]]]]]"}', []),
         (b'[{"id":5,"method":"x","params":%b}]', []),
     ],
 )

@@ -26,6 +26,8 @@ _CLOSES = {ord("{"): ord("}"), ord("["): ord("]")}
 
 # Bytes of the outer members without what is nested, and strings and brackets of the whole.
 _MAX_OUTER, _MAX_STEPS = 1 << 20, 4_000_000
+# The members that tell whether a message is a request or an answer.
+_KINDS = {"method", "result", "error"}
 # Brackets that may stand in strings of the members at the end.
 _MAX_IN_STRINGS = 8
 
@@ -34,7 +36,8 @@ def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
     """The message or batch with null for each nested value; without recursion, in linear time.
 
     None if it is not JSON. After the limit of steps, this is not known: then the members of a
-    message at its beginning and its end, if the id is one of these, and otherwise an empty list.
+    message at its beginning and its end, if they tell its id and its kind, and otherwise an empty
+    list.
     """
     kept: list[bytes] = []
     closing = bytearray()
@@ -71,7 +74,7 @@ def _both_ends(kept: list[bytes], text: bytes) -> dict[str, Any] | list[Any]:
         ends.append(text[at + 1 :])
     for end in reversed(ends):
         message = _read([*kept, end])
-        if message and "id" in message:
+        if isinstance(message, dict) and "id" in message and _KINDS & message.keys():
             return message
     return []
 
