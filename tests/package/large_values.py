@@ -909,9 +909,11 @@ def gcf_loads(text: str) -> Shown:
 class Exported:
     """Columns that are exported before the call, which has a limit."""
 
-    def __init__(self, rows: list[Any]) -> None:
-        batch = import_module("pyarrow").RecordBatch.from_pylist(rows)
-        self.capsules = batch.__arrow_c_array__()
+    def __init__(self, rows: list[Any], metadata: dict[str, str] | None = None) -> None:
+        pyarrow = import_module("pyarrow")
+        batch = pyarrow.RecordBatch.from_pylist(rows)
+        schema = pyarrow.schema([field.with_metadata(metadata) for field in batch.schema])
+        self.capsules = batch.cast(schema).__arrow_c_array__()
 
     def __arrow_c_array__(self, requested_schema: object = None) -> Any:
         return self.capsules
@@ -925,7 +927,17 @@ def many_nested_columns(count: int) -> Exported:
     return Exported([{f"f{n}": [{"a": n}] for n in range(count)}])
 
 
+def long_metadata(count: int) -> Exported:
+    return Exported([{"a": 1}], {"k": "v" * 10 * count})
+
+
+def much_metadata(count: int) -> Exported:
+    return Exported([{"a": [1]}], {f"k{n}": "v" for n in range(count)})
+
+
 MANY_ROWS = [
+    case("dumps with long metadata", gcf.dumps, long_metadata, 200_000),
+    case("dumps with much metadata", gcf.dumps, much_metadata, 60_000),
     case("dumps of many columns", gcf.dumps, many_columns, 9_000),
     case("dumps of many nested columns", gcf.dumps, many_nested_columns, 9_000),
     # The bits for nulls take more than a megabyte, below which the reserve has memory.

@@ -25,8 +25,26 @@ use std::ffi::{CStr, c_int};
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The memory of an array without its buffers, as a multiple of the size of its type.
-const PART_FACTOR: usize = 8;
+/// The memory of an array without its buffers, for each part of its type.
+const PART_SIZE: usize = 1024;
+
+/// The number of types in a type, itself included.
+fn parts(data_type: &DataType) -> usize {
+    let of = |field: &FieldRef| parts(field.data_type());
+    1 + match data_type {
+        DataType::Struct(fields) => fields.iter().map(of).sum(),
+        DataType::Union(fields, _) => fields.iter().map(|(_, field)| of(field)).sum(),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => of(field),
+        DataType::Dictionary(_, values) => parts(values),
+        DataType::RunEndEncoded(ends, values) => of(ends) + of(values),
+        _ => 0,
+    }
+}
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::Producer(message.into())
@@ -93,7 +111,7 @@ fn imported(
     if array.is_released() {
         return Err(invalid("the array was released: another consumer has taken it"));
     }
-    memory::ensure(data_type.size().saturating_mul(PART_FACTOR))?;
+    memory::ensure(parts(data_type).saturating_mul(PART_SIZE))?;
     layout::check(&mut array, data_type)?;
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;

@@ -19,6 +19,9 @@ const MAX_DEPTH: usize = 256;
 /// and the first columns of the type.
 const PART_SIZE: usize = 2048;
 
+/// The bytes of memory that a text of metadata takes at most, without its characters.
+const TEXT_SIZE: usize = 192;
+
 /// `struct ArrowSchema`, to read its fields.
 #[repr(C)]
 struct RawSchema {
@@ -107,6 +110,32 @@ fn is_readable_alone(schema: &FFI_ArrowSchema) -> bool {
     data_type.is_ok() && schema.metadata().is_ok()
 }
 
+/// The memory that the crate `arrow-schema` takes for metadata, of which it makes a map of strings, and another one
+/// for the field that may be null. An invalid length is left to it.
+///
+/// # Safety
+/// The metadata is null, or agrees with the interface.
+unsafe fn metadata_size(metadata: *const c_char) -> usize {
+    if metadata.is_null() {
+        return 0;
+    }
+    // SAFETY: metadata begins with the number of its pairs.
+    let pairs = unsafe { metadata.cast::<i32>().read_unaligned() };
+    let mut at = size_of::<i32>();
+    let mut size = 0;
+    for text in 0..2 * pairs.max(0).unsigned_abs() as usize {
+        if text.is_multiple_of(8192) {
+            poll();
+        }
+        // SAFETY: each text follows its length.
+        let length = unsafe { metadata.add(at).cast::<i32>().read_unaligned() };
+        let Ok(length) = usize::try_from(length) else { break };
+        at += size_of::<i32>() + length;
+        size += TEXT_SIZE + 3 * length;
+    }
+    size
+}
+
 /// Checks a part of a schema, and adds the memory that the crate `arrow-schema` takes for it.
 fn check_schema(schema: &RawSchema, depth: usize, memory: &mut usize) -> Result<()> {
     if schema.release.is_null() && depth == 0 {
@@ -126,7 +155,9 @@ fn check_schema(schema: &RawSchema, depth: usize, memory: &mut usize) -> Result<
     let name = if schema.name.is_null() { c"" } else { unsafe { CStr::from_ptr(schema.name) } };
     // SAFETY: as above.
     let format = unsafe { CStr::from_ptr(schema.format) }.to_bytes();
-    *memory += PART_SIZE + 4 * (name.count_bytes() + format.len());
+    // SAFETY: as above.
+    let metadata = unsafe { metadata_size(schema.metadata) };
+    *memory += PART_SIZE + 4 * (name.count_bytes() + format.len()) + metadata;
     if format.starts_with(b"w:-") || format.starts_with(b"+w:-") {
         return Err(invalid("the schema has values of a negative size"));
     }
