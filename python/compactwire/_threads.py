@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,21 +36,52 @@ def check_memory() -> None:
         raise MemoryError(message) from error
 
 
-held: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("held", default=())
-"""What a function or task holds, such as a turn. No thread that it waits for must wait for that."""
+class Held:
+    """Something that a task, or a function of a thread, holds while it may wait for other threads.
+
+    It does not keep the task, whose context keeps it.
+    """
+
+    def __init__(self, task: object = None) -> None:
+        self._thread, self._task = threading.get_ident(), task and id(task)
+        self.is_over = False
+
+    def is_of(self, task: object) -> bool:
+        """Whether the task holds it, or a function that this thread is within."""
+        if self._task is None:
+            return not self.is_over and self._thread == threading.get_ident()
+        return not self.is_over and self._task == id(task)
+
+
+held: contextvars.ContextVar[tuple[Held, ...]] = contextvars.ContextVar("held", default=())
+"""What the functions and tasks of a context hold. Tasks that they have begun have it, too."""
 
 _awaited = threading.local()
 
 
-def awaited() -> tuple[Any, ...]:
-    """What is held by those who may wait for the work of this thread."""
-    found: tuple[Any, ...] = getattr(_awaited, "held", ())
+def awaited() -> tuple[Held, ...]:
+    """What those hold who wait for the work of this thread, which must not wait for that."""
+    found: tuple[Held, ...] = getattr(_awaited, "held", ())
     return found
 
 
-def work_for(holds: tuple[Any, ...], work: Callable[..., None], *arguments: object) -> None:
+def holds() -> tuple[Held, ...]:
+    """What those hold who will wait for a thread that is begun here."""
+    found = held.get()
+    if not found:
+        return awaited()
+    import asyncio
+
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # No event loop runs here.
+        task = None
+    return (*awaited(), *(one for one in found if one.is_of(task)))
+
+
+def work_for(holders: tuple[Held, ...], work: Callable[..., None], *arguments: object) -> None:
     """Do the work for those who hold this, and who may wait for it."""
-    _awaited.held = holds
+    _awaited.held = holders
     try:
         work(*arguments)
     finally:
@@ -151,7 +182,7 @@ def _begun(
         loop.run_in_executor(
             _pool(kind),
             work_for,
-            held.get(),
+            holds(),
             run_unless_cancelled,
             done,
             functools.partial(context.run, work),

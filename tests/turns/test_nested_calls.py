@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import itertools
 import signal
 import sqlite3
@@ -61,7 +62,9 @@ def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error(way: str) -> Non
 
     class Store(MemorySessionStore):
         def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
-            for one in (others, sender) if conversation == "c" else ():
+            # A task may go on while one that it has begun works.
+            nested = (others,) if way == "another task" else (others, sender)
+            for one in nested if conversation == "c" else ():
                 with pytest.raises(NestedTurn) as caught:
                     one.send(lambda turn: store.answer("c", turn, lambda _: "x"), context="c")
                 refused.append(caught.value)
@@ -79,7 +82,7 @@ def test_a_turn_in_the_thread_that_works_for_a_task_is_an_error(way: str) -> Non
         assert sender.send(lambda turn: asyncio.run(deliver(turn)), context="a") == "answer"
     else:
         assert asyncio.run(sender.send_async(deliver, context="a")) == "answer"
-    assert [one.conversation for one in refused] == ["c", None]
+    assert [one.conversation for one in refused] == ["c", None][: 1 + (way != "another task")]
     assert others.send(lambda turn: store.answer("d", turn, lambda _: "y"), context="c") == "y"
 
 
@@ -221,3 +224,79 @@ def test_tasks_that_begin_each_other_keep_no_turn_that_is_over() -> None:
     asyncio.run(main())
     assert len(held) == 31
     assert max(held) <= 4
+
+
+def test_a_task_that_a_turn_has_begun_may_wait_for_it() -> None:
+    """Its store reports to the conversation of the turn, which does not wait for the task."""
+    logs, lines, reporter, begun = MemorySessionStore(), [], Sender(number=2), []
+
+    class Audited(MemorySessionStore):
+        def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+            def report(turn: Turn) -> str | bytes:
+                return logs.answer("log", turn, lambda request: lines.append(request.context) or "")
+
+            reporter.send(report, context=f"saved {conversation}")
+            return super().save(conversation, saved, after=after)
+
+    store = Audited()
+
+    async def answers(request: Any) -> str:
+        return "done"
+
+    async def begins(request: Any) -> str:
+        begun.append(asyncio.create_task(job()))
+        await asyncio.sleep(0.1)
+        return "started"
+
+    async def job() -> str | bytes:
+        sending = Sender().send_async(
+            lambda turn: store.answer_async("job", turn, answers), context="go"
+        )
+        return await sending
+
+    async def main() -> None:
+        sender = Sender()
+        start = sender.send_async(lambda turn: logs.answer_async("log", turn, begins), context="a")
+        assert await start == "started"
+        assert await begun[0] == "done"
+
+    asyncio.run(main())
+    assert lines == ["saved job"]
+
+
+def test_tasks_that_share_a_context_keep_their_turns_apart() -> None:
+    sender, plain, refused, ends = Sender(), MemorySessionStore(), [], asyncio.Event()
+
+    class Store(MemorySessionStore):
+        def save(self, conversation: str, saved: SavedSession, /, *, after: int) -> bool:
+            with pytest.raises(NestedTurn) as caught:
+                self.answer("c", Turn(2, "x"), lambda _: "x")
+            refused.append(caught.value)
+            return super().save(conversation, saved, after=after)
+
+    async def first(request: Any) -> str:
+        await asyncio.sleep(0.05)
+        return "first"
+
+    async def last(request: Any) -> str:
+        await ends.wait()
+        return "last"
+
+    async def main() -> None:
+        context = contextvars.copy_context()
+        deliver = partial(plain.answer_async, "a")
+        begun = asyncio.create_task(
+            Sender().send_async(lambda turn: deliver(turn, first), context="a"), context=context
+        )
+        await asyncio.sleep(0.02)
+        store = Store()
+        other = asyncio.create_task(
+            sender.send_async(lambda turn: store.answer_async("c", turn, last), context="a"),
+            context=context,
+        )
+        assert await begun == "first"
+        ends.set()
+        assert await other == "last"
+
+    asyncio.run(main())
+    assert len(refused) == 1

@@ -262,6 +262,12 @@ def test_a_lease_lasts_from_the_end_of_the_wait_for_the_file(tmp_path: Path) -> 
         other.close()
 
 
+def test_a_lease_that_is_shorter_than_a_write_is_a_lease(tmp_path: Path) -> None:
+    with SQLiteSessionStore(tmp_path / "store.db", lease_s=1e-6, wait_s=1.0) as store:
+        turn = Turn(1, cw.Session().encode_request(context="a"))
+        assert store.answer("one", turn, lambda request: "answer") == "answer"
+
+
 def test_a_lease_ends_without_memory_for_the_thread_that_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .._texts import real
-from .._threads import check_memory, held, run_unless_cancelled, work_for
+from .._threads import check_memory, holds, run_unless_cancelled, work_for
 from ..errors import TurnInProgress
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _begin(work: Callable[..., None], *arguments: object) -> None:
     The collector may run `__del__` in the thread, which may wait for the turn of the caller.
     """
     check_memory()
-    _thread.start_new_thread(partial(work_for, held.get(), work), arguments)
+    _thread.start_new_thread(partial(work_for, holds(), work), arguments)
 
 
 def _renew(of: weakref.ref[Lease], ended: threading.Lock, pause: float) -> None:
@@ -230,7 +230,7 @@ async def finished(function: Callable[[], _Result]) -> _Result:
         loop.run_in_executor(
             _threads(os.getpid()),
             work_for,
-            held.get(),
+            holds(),
             run_unless_cancelled,
             done,
             partial(context.run, function),

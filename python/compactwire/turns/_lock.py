@@ -11,7 +11,7 @@ from operator import call
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from .._guard import is_within
-from .._threads import awaited, held
+from .._threads import Held, awaited, held
 from ..errors import NestedTurn
 
 if TYPE_CHECKING:
@@ -25,22 +25,21 @@ _AT_ONCE, _WAITING = (False,), (True,)
 _CALL: Callable[[Any], None] = call
 
 
-class _Mark:
-    """A turn, in `held` of contexts: those of tasks that it begins may live on after it."""
-
-    is_over = False
-
-
 class _Holder(NamedTuple):
     thread: int
-    mark: _Mark
+    mark: Held
     task: asyncio.Task[object] | None = None
     """The task, if the turn waits in an event loop of the thread."""
 
 
-def _under_way() -> tuple[Any, ...]:
-    found = held.get()
-    return tuple(one for one in found if not one.is_over) if found else found
+def _note(mark: Held) -> None:
+    held.set((*(one for one in held.get() if not one.is_over), mark))
+
+
+def _forget(mark: Held) -> None:
+    # Not by a token: a coroutine may be closed outside of its task, and tasks may share a context.
+    mark.is_over = True
+    held.set(tuple(one for one in held.get() if one is not mark))
 
 
 class TurnLock:
@@ -89,7 +88,7 @@ class TurnLock:
         """Wait for the lock, and hold it while a function runs."""
         self.check()
         must_not_wait = sys.is_finalizing() or is_within()
-        mark, outer = _Mark(), _under_way()
+        mark = Held()
         holder = _Holder(threading.get_ident(), mark)
         arguments = _AT_ONCE if must_not_wait else _WAITING
         take, leave = self._taking(holder, arguments), self._leaving()
@@ -97,15 +96,14 @@ class TurnLock:
             any(take)
             if must_not_wait and self._holder is not holder:
                 self._refuse()
-            held.set((*outer, mark))
+            _note(mark)
             return work()
         finally:
             try:
                 if self._holder is holder:
                     any(leave)
             finally:
-                mark.is_over = True
-                held.set(outer)
+                _forget(mark)
 
     def _refuse(self) -> NoReturn:
         """Raise the error for a thread for which the turn under way waits, or waits for ever."""
@@ -126,7 +124,7 @@ class TurnLock:
 
         task = asyncio.current_task()
         self.check(task)
-        mark, outer = _Mark(), _under_way()
+        mark = Held(task)
         holder = _Holder(threading.get_ident(), mark, task)
         leave = self._leaving()
         try:
@@ -135,20 +133,18 @@ class TurnLock:
                 if self._holder is holder:
                     break
                 await wait()
-            held.set((*outer, mark))
+            _note(mark)
             return await work()
         finally:
             try:
                 if self._holder is holder:
                     any(leave)
             finally:
-                mark.is_over = True
-                # Not by a token, with which a coroutine could not be closed outside of its task.
-                held.set(outer)
+                _forget(mark)
 
     def use(self, work: Callable[[], None]) -> None:
         """Hold the lock while a function runs, if the lock is free."""
-        holder = _Holder(threading.get_ident(), _Mark())
+        holder = _Holder(threading.get_ident(), Held())
         take, leave = self._taking(holder, _AT_ONCE), self._leaving()
         try:
             any(take)

@@ -331,7 +331,7 @@ class SQLiteSessionStore(SessionStore):
             left = now + self._lease_s - time.time()
             if left >= self._lease_s * _LEASE_LEFT:
                 return self._lease_s
-        return max(left, 0.0)
+        return max(left, self._lease_s / 3)
 
     def release(self, conversation: str, holder: str, /) -> None:
         """End the reservation of `holder`, and those that processes left when they died."""

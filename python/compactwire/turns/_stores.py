@@ -95,6 +95,7 @@ class SessionStore(ABC):
     `MemorySessionStore` and `SQLiteSessionStore` are stores. For another store, for example in your
     own database, write a subclass with `load`, `save` and `forget`; several processes may share it.
     With `lease` and `release`, a turn that arrives in several of them at once is answered by one.
+    These methods must take no turns: the threads in which `answer_async` calls them are few.
 
     Parameters
     ----------
