@@ -52,10 +52,12 @@ def faults(site: Path) -> list[str]:
 
 
 def public() -> list[tuple[str, str]]:
-    """Return each module of the package with each name of its `__all__`."""
+    """Return each public module of the package with each name of its `__all__`."""
     found = []
     for path in [*PACKAGE.glob("[!_]*.py"), *PACKAGE.rglob("__init__.py")]:
         module = path.parent.name if path.stem == "__init__" else path.stem
+        if module.startswith("_"):
+            continue
         for each in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__all__":
                 exported = set(ast.literal_eval(each.value)) - ELSEWHERE
