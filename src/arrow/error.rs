@@ -5,7 +5,7 @@
 
 use crate::compact::{DecodeError, EncodeError};
 use crate::excerpt::excerpt;
-use crate::memory::NO_MEMORY;
+use crate::memory::{self, NO_MEMORY};
 use crate::{cad, gcf};
 use arrow_schema::{ArrowError, DataType};
 use std::collections::TryReserveError;
@@ -92,6 +92,13 @@ pub enum Error {
     OutOfMemory,
 }
 
+/// A type for an error message.
+pub(super) fn type_excerpt(data_type: &DataType) -> String {
+    // The crate displays the metadata of fields, too, of which a byte may be five.
+    memory::require(memory::ensure(data_type.size().saturating_mul(16)));
+    excerpt(&data_type.to_string())
+}
+
 impl Error {
     /// The column has another type than the function accepts.
     pub(super) fn unexpected(found: &DataType, expected: &str) -> Self {
@@ -99,7 +106,7 @@ impl Error {
             DataType::Struct(_) => "; take one column of the table",
             _ => "",
         };
-        let found = excerpt(&found.to_string());
+        let found = type_excerpt(found);
         Self::Type(format!("expected a column of {expected}, not of {found}{advice}"))
     }
 }

@@ -4,8 +4,7 @@
 //! producer gets its own back when the array is released.
 
 use super::{Result, invalid};
-use crate::arrow::error::Error;
-use crate::excerpt::excerpt;
+use crate::arrow::error::{Error, type_excerpt};
 use crate::memory;
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
@@ -172,7 +171,7 @@ impl Checked {
     /// Checks that an array agrees with its type before anything of it is used.
     fn check(&mut self, array: &mut RawArray, data_type: &DataType) -> Result<()> {
         let wrong = |what: &str| {
-            let data_type = excerpt(&data_type.to_string());
+            let data_type = type_excerpt(data_type);
             invalid(format!("an array of the type {data_type} {what}"))
         };
         if matches!(data_type, DataType::Dictionary(keys, _) if !keys.is_dictionary_key_type()) {

@@ -1,6 +1,7 @@
 //! Emits a table to a sink: the checked path, which reports what cannot be written, with its place.
 
 use super::node::{Kind, Node, Struct, invalid_keys};
+use crate::arrow::error::type_excerpt;
 use crate::excerpt::excerpt;
 use crate::gcf::{self, Builder, Code};
 use crate::interrupt::Steps;
@@ -99,7 +100,7 @@ fn unsupported(data_type: &DataType) -> String {
     if matches!(data_type, DataType::Map(..)) {
         return "the keys of a map must be texts; cast the column or leave it out".to_owned();
     }
-    let data_type = excerpt(&data_type.to_string());
+    let data_type = type_excerpt(data_type);
     format!(
         "a value of the Arrow type {data_type} cannot be written; cast the column or leave it out"
     )
