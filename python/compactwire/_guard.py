@@ -21,6 +21,7 @@ _Result = TypeVar("_Result")
 _Nested = TypeVar("_Nested")
 
 
+# How many guards this thread is within.
 _entered = threading.local()
 
 
@@ -74,15 +75,17 @@ class Guard:
                 finally:
                     self._catch_up()
             finally:
-                _entered.depth = depth
                 self.is_running = False
-                # A handler may have postponed work until just before.
-                while self._later:
-                    self.is_running = True
-                    try:
-                        self._catch_up()
-                    finally:
-                        self.is_running = False
+                try:
+                    # A handler may have postponed work until just before.
+                    while self._later:
+                        self.is_running = True
+                        try:
+                            self._catch_up()
+                        finally:
+                            self.is_running = False
+                finally:
+                    _entered.depth = depth
         finally:
             if held[0]:
                 self._lock.release()

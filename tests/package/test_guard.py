@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from compactwire._guard import Guard, alone, or_else, soon
+from compactwire._guard import Guard, alone, is_within, or_else, soon
 
 
 class Noted:
@@ -97,7 +97,7 @@ def test_threads_wait_for_each_other() -> None:
 @pytest.mark.parametrize("time", [1, 2])
 def test_work_that_is_postponed_at_any_moment_is_done(event: str, time: int) -> None:
     """A handler of a signal may run as the guard looks for postponed work for the last time."""
-    noted, seen = Noted(), []
+    noted, seen, within = Noted(), [], []
 
     def handler(frame: FrameType, found: str, argument: object) -> None:
         if found == event and frame.f_code.co_name == "_catch_up":
@@ -105,6 +105,7 @@ def test_work_that_is_postponed_at_any_moment_is_done(event: str, time: int) -> 
             if len(seen) == time:
                 sys.setprofile(None)
                 noted.later()
+                noted._guard.soon(lambda: within.append(is_within()))
 
     sys.setprofile(handler)
     try:
@@ -112,4 +113,5 @@ def test_work_that_is_postponed_at_any_moment_is_done(event: str, time: int) -> 
     finally:
         sys.setprofile(None)
     assert "later" in noted.noted
+    assert within == [True]
     assert not noted._guard.is_running
