@@ -76,6 +76,7 @@ MANY = b"[" + b"[]," * 2_100_000 + b"0]"
         (b'{"result":%b,"id":4,"_meta":{}}', {"result": None, "id": 4, "_meta": {}}),
         (b'{"result":%b,"id":4,"_meta":[[[[[[[[[]]]]]]]]]}', []),
         (b'{"method":"x","params":%b}', []),
+        (b'{"result":%b,"id":4,"a":"' + b"x" * (1 << 20) + b'"}', []),
         (b'{"id":1,"_meta":%b,"result":"]]]]]]]]]"}', []),
         (b'[{"id":5,"method":"x","params":%b}]', []),
     ],

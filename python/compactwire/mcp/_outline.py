@@ -67,10 +67,12 @@ def outline(text: bytes) -> dict[str, Any] | list[Any] | None:
 
 def _both_ends(kept: list[bytes], text: bytes) -> dict[str, Any] | list[Any]:
     """The members of an object before and after those with many strings and brackets."""
-    at = len(text.rstrip()) - 1
+    at = text.rfind(b"}")
     ends = [b"}"]
     for _ in range(_MAX_IN_STRINGS):
         at = max(text.rfind(bracket, 0, at) for bracket in (b"}", b"]"))
+        if len(text) - at > _MAX_OUTER:
+            break
         ends.append(text[at + 1 :])
     for end in reversed(ends):
         message = _read([*kept, end])
