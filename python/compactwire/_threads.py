@@ -1,4 +1,7 @@
-"""Work that takes long leaves the event loop."""
+"""Work that takes long leaves the event loop, for threads that know what their callers hold.
+
+A turn is such a thing: a thread whose work a turn waits for must not wait for the turn.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +46,14 @@ class Held:
     """
 
     def __init__(self, task: object = None) -> None:
-        self._thread, self._task = threading.get_ident(), task and id(task)
+        self._thread, self._task = threading.get_ident(), None if task is None else id(task)
         self.is_over = False
 
     def is_of(self, task: object) -> bool:
         """Whether the task holds it, or a function that this thread is within."""
-        if self._task is None:
-            return not self.is_over and self._thread == threading.get_ident()
-        return not self.is_over and self._task == id(task)
+        if self.is_over:
+            return False
+        return self._task == id(task) if self._task else self._thread == threading.get_ident()
 
 
 held: contextvars.ContextVar[tuple[Held, ...]] = contextvars.ContextVar("held", default=())

@@ -6,36 +6,36 @@ from typing import Any
 
 from ._problem import Problem
 
-_NESTED_IN_DUCKDB = {"list", "array", "struct", "tuple", "map", "union"}
+_NESTED = {"list", "array", "struct", "tuple", "map", "union"}
 
 # Types of DuckDB that its Arrow columns do not have, with what becomes of their values.
-_CHANGED_BY_DUCKDB = {
+_CHANGED = {
     "uhugeint": "which DuckDB passes to Arrow as negative numbers if large; cast it to VARCHAR",
     "time with time zone": "whose zones DuckDB does not pass to Arrow; cast it to VARCHAR",
 }
 
 # Types of DuckDB of which Arrow has the largest and smallest time in place of infinite ones. In the
 # other types of times, these are beyond the years that are written.
-_NANOSECONDS_OF_DUCKDB = {"timestamp_ns", "timestamptz_ns"}
+_NANOSECONDS = {"timestamp_ns", "timestamptz_ns"}
 
 
 def readable(relation: Any) -> tuple[Any, Problem | None]:
     """Return a relation as Arrow reads it, and the problem if there is one."""
-    problem = _changed_by_duckdb(relation)
+    problem = _changed(relation)
     return (_with_finite_times(relation) if problem is None else relation), problem
 
 
-def _changed_by_duckdb(relation: Any) -> Problem | None:
+def _changed(relation: Any) -> Problem | None:
     """The problem of a column of a relation with values that DuckDB passes to Arrow as others."""
     for name, column in zip(relation.columns, relation.types, strict=True):
         parts = [column]
         while parts:
             part = parts.pop()
             kind = str(getattr(part, "id", ""))
-            if (change := _CHANGED_BY_DUCKDB.get(kind)) is not None:
+            if (change := _CHANGED.get(kind)) is not None:
                 message = f"the column {name!r} has values of the type {part}, {change}"
                 return Problem("unsupported_type", name, message)
-            if kind in _NESTED_IN_DUCKDB:
+            if kind in _NESTED:
                 parts += [child for _, child in part.children]
     return None
 
@@ -61,7 +61,7 @@ def _with_finite_times(relation: Any) -> Any:
 def _infinite(value: str, column: Any, depth: int = 0) -> str | None:
     """SQL for whether a value has an infinite time of nanoseconds; None if its type has none."""
     kind = str(column.id)
-    if kind in _NANOSECONDS_OF_DUCKDB:
+    if kind in _NANOSECONDS:
         return f"{value} IN ('infinity'::{column}, '-infinity'::{column})"
     if kind in {"struct", "tuple"}:
         parts = [

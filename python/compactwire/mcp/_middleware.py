@@ -226,7 +226,9 @@ def _version(meta: Any) -> VersionSpec | None:
     """The version of a tool that a call is for, None for the highest."""
     fastmcp = meta.get("fastmcp") if isinstance(meta, dict) else None
     found = fastmcp.get("version") if isinstance(fastmcp, dict) else None
-    return VersionSpec(**found) if isinstance(found, dict) else found and VersionSpec(eq=found)
+    if isinstance(found, dict):
+        return VersionSpec(**found)
+    return VersionSpec(eq=found) if found else None
 
 
 def _plain(annotations: Any) -> Any:

@@ -73,9 +73,11 @@ class TurnLock:
         if not is_awaited and holder.thread != threading.get_ident():
             return
         if is_awaited or task is None or holder.task in (None, task):
-            where = "thread" if None in (task, holder.task) else "task"
+            where = "in this thread" if None in (task, holder.task) else "in this task"
+            if is_awaited:
+                where = "and waits for this thread"
             raise NestedTurn(
-                f"a turn of the same conversation is under way in this {where}, and this one would "
+                f"a turn of the same conversation is under way {where}, and this one would "
                 f"wait for it for ever: {self._advice}",
                 conversation=self._conversation,
             )
@@ -155,7 +157,9 @@ class TurnLock:
                 any(leave)
 
     # No handler of a signal runs between the lock and the note of its holder, without which a turn
-    # in the handler would wait for its own thread: `any` runs both, which are functions of C.
+    # in the handler would wait for its own thread: `any` runs both, which are functions of C. The
+    # end of a turn is no function of Python either: a handler that raises as it begins would leave
+    # the lock taken.
 
     def _taking(self, holder: _Holder, arguments: tuple[bool, ...]) -> Iterator[None]:
         """Acquire the lock, and note the holder if it was acquired, where `any` asks for it."""

@@ -25,8 +25,8 @@ use std::ffi::{CStr, c_int};
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The memory of an array without its buffers, for each part of its type.
-const PART_SIZE: usize = 1024;
+/// The bytes of memory that an array takes at most without its buffers, for each part of its type.
+const ARRAY_SIZE: usize = 1024;
 
 /// The number of types in a type, itself included.
 fn parts(data_type: &DataType) -> usize {
@@ -111,7 +111,7 @@ fn imported(
     if array.is_released() {
         return Err(invalid("the array was released: another consumer has taken it"));
     }
-    memory::ensure(parts(data_type).saturating_mul(PART_SIZE))?;
+    memory::ensure(parts(data_type).saturating_mul(ARRAY_SIZE))?;
     layout::check(&mut array, data_type)?;
     // SAFETY: the array agrees with its type, as far as it can be checked.
     let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) }?;
